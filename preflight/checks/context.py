@@ -1,0 +1,48 @@
+"""What a check is given. Checks read files and the program through it, never by themselves, and never print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from preflight.model import Fault, Undecided
+
+if TYPE_CHECKING:
+    from preflight.program import Program
+    from preflight.rulebook import Rulebook
+    from preflight.syntax.source import SourceStore
+    from preflight.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What the user asked for, as far as checks need to know it."""
+
+    whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
+    require: tuple[str, ...] = ()  #: --require INTERFACE[=CLASS]
+    use_cache: bool = True  #: --no-cache turns it off
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One run's inputs: the tree with its overlays, the files in question, and what is known about them.
+
+    ``paths`` are the files to check (tree-relative, sorted): the patched set, or with ``--all`` every file, Python or
+    not, that exists. ``load_program`` builds the program model on its first call and returns the same one afterwards.
+    """
+
+    tree: Tree
+    sources: SourceStore
+    rules: Rulebook
+    paths: tuple[str, ...]
+    load_program: Callable[[], Program]
+    options: CheckOptions = field(default_factory=CheckOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One family of checks: ``ids`` are the check ids that rule files name, ``run`` finds the faults of all of them."""
+
+    ids: frozenset[str]
+    run: Callable[[Context], Iterator[Fault | Undecided]]
