@@ -79,7 +79,7 @@ def run_checks(tree: Tree, request: Request) -> Report:
     by_check = {rule.check: rule for rule in active}
     by_code = {rule.code: rule for rule in active}
     findings = _findings(faults, by_check, by_code)
-    findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook)
+    findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook, frozenset(by_code))
     findings += _findings(housekeeping, by_check, by_code)
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))

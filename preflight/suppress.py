@@ -57,12 +57,12 @@ def find_suppressions(source: Source) -> tuple[Suppression, ...]:
 
 
 def apply_suppressions(
-    findings: Sequence[Finding], sources: SourceStore, paths: Iterable[str], rulebook: Rulebook
+    findings: Sequence[Finding], sources: SourceStore, paths: Iterable[str], rulebook: Rulebook, active: frozenset[str]
 ) -> tuple[list[Finding], list[Fault]]:
     """Take out what the code suppresses.
 
-    Looks into ``paths`` and into every file with a finding. Returns the findings that are left, and the faults of the suppressions
-    themselves: without a reason, or without effect.
+    Looks into ``paths`` and into every file with a finding; ``active`` are the codes of the rules that this run asked for. Returns the
+    findings that are left, and the faults of the suppressions themselves: without a reason, or without effect.
     """
     python = {path for path in paths if path.endswith(".py")} | {finding.span.path for finding in findings}
     left = list(findings)
@@ -75,7 +75,7 @@ def apply_suppressions(
                 continue
             hit = [finding for finding in left if _matches(suppression, finding, rulebook)]
             left = [finding for finding in left if finding not in hit]
-            if not hit:
+            if not hit and _asked_for(suppression, rulebook, active):
                 faults.append(_unused(suppression, source))
     return left, faults
 
@@ -108,6 +108,12 @@ def _matches(suppression: Suppression, finding: Finding, rulebook: Rulebook) -> 
     if not span.line <= suppression.covers <= (span.end_line or span.line):
         return False
     return any(rule is not None and rule.code == finding.rule for rule in map(rulebook.find, suppression.codes))
+
+
+def _asked_for(suppression: Suppression, rulebook: Rulebook, active: frozenset[str]) -> bool:
+    """A suppression of a rule that this run did not select cannot be seen at work, so nothing is said of it."""
+    rules = [rulebook.find(code) for code in suppression.codes]
+    return any(rule is None or rule.code in active for rule in rules)
 
 
 def _without_reason(suppression: Suppression, source: Source) -> Fault:
