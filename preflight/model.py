@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+#: The version of the JSON that every command writes; it changes when the shape does.
+FORMAT_VERSION = "1.0"
+
 
 class Severity(str, Enum):
     """How a finding bears on the launch."""
