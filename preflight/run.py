@@ -116,9 +116,10 @@ def reaches(report: Report, fail_on: str) -> bool:
 
 
 def _paths(tree: Tree, options: CheckOptions) -> tuple[str, ...]:
-    patched = tuple(file.path for file in tree.facts.patched)
+    """The files to check: those that were named, or else the patched set; with ``--all`` every file of the tree as well."""
+    named = tree.selected if tree.selected is not None else tuple(file.path for file in tree.facts.patched)
     outside = tuple(file.path for file in tree.outside)
-    return tuple(sorted({*patched, *outside, *(tree.files() if options.whole_tree else ())}))
+    return tuple(sorted({*named, *outside, *(tree.files() if options.whole_tree else ())}))
 
 
 def _findings(faults: Iterable[Fault], by_check: dict[str, Rule], by_code: dict[str, Rule]) -> list[Finding]:

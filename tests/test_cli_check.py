@@ -272,7 +272,6 @@ def test_gate_dry_run_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_interrupted_is_130_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    # A named pipe in the tree holds the reader until the signal comes.
     site = make_tree(tmp_path, RELEASE)
     before = sorted(site.rglob("*"))
     program = (
