@@ -45,6 +45,12 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
+def visible_lines(text: str) -> str:
+    """The same for a text of several lines: whatever ended a line becomes a line feed, a tab becomes spaces."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(visible(line.expandtabs(_TAB)) for line in lines)
+
+
 def one_line(text: str) -> str:
     """``text`` as one visible line: its white space becomes single spaces."""
     return visible(" ".join(text.split()))
