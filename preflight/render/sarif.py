@@ -179,7 +179,7 @@ def _quoted(path: str) -> str:
     from urllib.parse import quote
 
     try:
-        # File names are bytes on disk: what is not UTF-8 in them came here as a lone surrogate, and goes out as that byte.
+        # File names are bytes on disk: what is not UTF-8 in them came as a lone surrogate, and goes out as that byte.
         return quote(path.encode("utf-8", "surrogateescape"), safe="/")
     except UnicodeEncodeError:
         return quote(clean(path), safe="/")
