@@ -41,8 +41,8 @@ def plain(value: object, depth: int = 0) -> Json:
 
 
 def shown(value: object, longest: int = 200) -> str:
-    """``value`` on one line for people, in Python's spelling, cut to ``longest`` characters."""
-    text = repr(plain(value))
+    """``value`` for people, in Python's spelling, cut to ``longest`` characters."""
+    text = clean(_repr(value)) if isinstance(value, (bytes, float)) else repr(plain(value))
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from preflight.model import Excerpt, Finding, Fix, Report, Severity, Span, Step, TreeFacts, Undecided, Verdict
-from preflight.render.display import Painter, one_line, wrapped
+from preflight.render.display import Painter, one_line, visible, wrapped
 from preflight.render.plain import shown
 from preflight.render.snippet import code_lines, gutter_of
 from preflight.render.verdict import number, verdict_sentence
@@ -47,7 +47,7 @@ def headline(finding: Finding, paint: Painter) -> str:
 
 def place(span: Span) -> str:
     """``path:line:column`` with as much of it as is known."""
-    return one_line(":".join(str(part) for part in (span.path, span.line, span.column) if part is not None))
+    return visible(":".join(str(part) for part in (span.path, span.line, span.column) if part is not None))
 
 
 class _Page:
@@ -111,8 +111,8 @@ class _Page:
         if len(steps) < len(trail):
             yield f"{indent}... {number(len(trail) - len(steps), 'step')} further out (--verbose shows them)"
         for step in steps:
-            note = f": {step.note}" if step.note else ""
-            yield f"{indent}{one_line(f'{step.path}:{step.line} in {step.function}{note}')}"
+            note = f": {one_line(step.note)}" if step.note else ""
+            yield f"{indent}{place(Span(step.path, step.line))} in {one_line(step.function)}{note}"
 
 
 def offer(fix: Fix) -> str:
@@ -129,7 +129,7 @@ def _findings(report: Report, page: _Page) -> Iterator[list[str]]:
     full = 0
     for path, findings in files:
         if len(files) > 1:
-            yield [page.paint(f"== {one_line(path)}: {_tally(findings)}", "strong")]
+            yield [page.paint(f"== {visible(path)}: {_tally(findings)}", "strong")]
         of_rule: Counter[str] = Counter()
         short: list[str] = []
         for finding in findings:
