@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from preflight.errors import TreeError
 from preflight.tree.distinfo import read_distribution
+from preflight.tree.git import repository_of
 from preflight.tree.reading import read_bytes
 
 _SMALL = 1 << 20
 
 
 def checkout_version(root: Path, package: str, environ: Mapping[str, str]) -> str | None:
-    """The version in ``_version.py`` (setuptools-scm writes it), else in ``*.egg-info/PKG-INFO``; None if neither."""
-    return (
+    """The version in ``_version.py`` (setuptools-scm writes it), else in ``PKG-INFO`` (of a build or an sdist), else
+    after the nearest version tag of git; None without any."""
+    written = (
         _written(root / package / "_version.py")
         or read_distribution(root / f"{package}.egg-info").version
         or read_distribution(root).version
     )
+    if written is not None:
+        return written
+    try:
+        repository = repository_of(root, environ)
+        return repository.describe() if repository is not None else None
+    except TreeError:  # without git the version is not known, and nothing else is lost
+        return None
 
 
 def _written(file: Path) -> str | None:

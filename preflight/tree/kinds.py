@@ -41,8 +41,8 @@ class TreeRequest:
 class OutsideFile:
     """A Python file of a patch repository that mirrors no path of the tree: code that uses the tree.
 
-    ``path`` is relative to the repository (or to the working folder), ``location`` is the file itself, ``data`` its
-    content as it was read.
+    ``path`` is relative to the repository (or to the working folder), ``location`` is the file itself (empty if the
+    content is git's index's), ``data`` its content as it was read.
     """
 
     path: str

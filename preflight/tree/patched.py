@@ -30,6 +30,7 @@ class Comparison:
     states: dict[str, FileState]
     notes: tuple[str, ...] = ()
     undecided: tuple[Undecided, ...] = ()
+    absent: frozenset[str] = frozenset()  #: what a sources-only tree leaves out of the release
 
 
 def compare(root: Path, package: str, listing: Listing, record: Record, *, whole_tree: bool = False) -> Comparison:
@@ -44,12 +45,15 @@ def compare(root: Path, package: str, listing: Listing, record: Record, *, whole
     base = os.fspath(root) + os.sep
     digests = _Digests()
     sources_only = _sources_only(record, present, root, inside)
+    absent: set[str] = set()
     by_size = 0
     for path, entry in record.entries.items():
         if entry.digest is None and (path.endswith(".pyc") or ".dist-info/" in path):
             continue  # written at install: byte code, INSTALLER, RECORD itself
         if path.startswith(inside) and path not in present and not (closed and path.startswith(closed)):
-            if not sources_only or path.endswith(".py"):
+            if sources_only and not path.endswith(".py"):
+                absent.add(path)
+            else:
                 states[path] = FileState.MODIFIED if path in listing.dead else FileState.MISSING
             continue
         try:
@@ -59,8 +63,7 @@ def compare(root: Path, package: str, listing: Listing, record: Record, *, whole
             else:
                 same = digests.same(base + path, entry)
         except (FileNotFoundError, NotADirectoryError):
-            if not sources_only or path.endswith(".py"):
-                states[path] = FileState.MISSING
+            states[path] = FileState.MISSING
         except OSError:
             states[path] = FileState.MODIFIED
         else:
@@ -72,7 +75,8 @@ def compare(root: Path, package: str, listing: Listing, record: Record, *, whole
     return Comparison(
         dict(sorted(states.items())),
         tuple(_notes(sources_only, by_size)),
-        (*digests.undecided(record), *_outside(record), *_unseen(listing)),
+        (*digests.undecided(record), *_outside(record), *unseen(listing)),
+        frozenset(absent),
     )
 
 
@@ -186,7 +190,8 @@ def _outside(record: Record) -> list[Undecided]:
     ]
 
 
-def _unseen(listing: Listing) -> list[Undecided]:
+def unseen(listing: Listing) -> list[Undecided]:
+    """The folders whose files are not known."""
     found = [
         Undecided("folder-loop", f"{path} is a link to a folder that it is in: it is not followed.", path)
         for path in listing.loops

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from preflight.tree.cache import cached_release
+from preflight.tree.git import Repository
+from preflight.tree.patched import matches
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Record
 
@@ -21,26 +24,21 @@ class Reference(Protocol):
 @dataclass(frozen=True, slots=True)
 class RecordReference:
     """The tree's own RECORD. A file that did not differ has the release's content on disk; of the others the content
-    is known only if ``release``, the same release in preflight's cache, is there."""
+    is known only if the same release is in preflight's cache."""
 
     root: Path
     record: Record
     differing: Mapping[str, object]
-    release: Callable[[], Path | None]
+    version: str | None
 
     def content(self, path: str) -> bytes | None:
         if path not in self.record.entries:
             return None
         if path not in self.differing:
             return _read(self.root / path)
-        folder = self.release()
+        folder = cached_release("vllm", self.version) if self.version is not None else None
         data = _read(folder / path) if folder is not None else None
-        return data if data is not None and self._is_recorded(path, data) else None
-
-    def _is_recorded(self, path: str, data: bytes) -> bool:
-        from preflight.tree.patched import matches
-
-        return matches(self.record.entries[path], data)
+        return data if data is not None and matches(self.record.entries[path], data) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,18 @@ class ReleaseReference:
 
     def content(self, path: str) -> bytes | None:
         return _read(self.folder / path)
+
+
+@dataclass(frozen=True, slots=True)
+class GitReference:
+    """A commit's tree, in which the tree's files have ``prefix`` before their paths."""
+
+    repository: Repository
+    base: str
+    prefix: str
+
+    def content(self, path: str) -> bytes | None:
+        return self.repository.contents(self.base, [self.prefix + path]).get(self.prefix + path)
 
 
 def _read(file: Path) -> bytes | None:

@@ -17,7 +17,8 @@ class Tree:
     """A tree, as it was when it was opened. Paths are relative to ``root`` and use ``/``.
 
     Made by ``open_tree``. ``listing`` are the files that are there (links that lead nowhere included: reading them
-    says so), ``layer`` is what is laid over them in memory (None: deleted), ``reference`` what they were compared with.
+    says so), ``layer`` is what is laid over them in memory (None: deleted) and ``origins`` the files that this came out
+    of, ``absent`` what a sources-only tree leaves out, ``reference`` what the files were compared with.
     """
 
     root: Path  #: the folder that holds ``vllm/``
@@ -34,6 +35,8 @@ class Tree:
     compiled: frozenset[str] = frozenset()
     listing: frozenset[str] = frozenset()
     layer: Mapping[str, bytes | None] = field(default_factory=dict)
+    origins: Mapping[str, Path] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
     reference: Reference | None = None
 
     def files(self) -> Iterable[str]:
@@ -58,12 +61,23 @@ class Tree:
             if data is None:
                 raise SourceUnreadable(path, "the overlay deletes it")
             return data
+        if (outside := self._outside(path)) is not None:
+            return outside.data
         if not _is_plain(path):
             raise SourceUnreadable(path, "it is not a path inside the tree")
         try:
             return read_bytes(self.root / path)
         except OSError as error:
             raise SourceUnreadable(path, reason(error)) from None
+
+    def origin(self, path: str) -> Path | None:
+        """The file on disk that ``read`` takes the content from, for a fix to be written to; None if it has no file of
+        its own (it comes out of a diff, git's index or a released tree)."""
+        if path in self.layer:
+            return self.origins.get(path)
+        if (outside := self._outside(path)) is not None:
+            return Path(outside.location) if outside.location else None
+        return self.root / path if self.kind is not TreeKind.RELEASED and self.exists(path) else None
 
     def pristine(self, path: str) -> bytes | None:
         """What the release (or the git base) has in this file, where that is known without a network; else None."""
@@ -77,10 +91,11 @@ class Tree:
         """The Python files of the patched set that exist."""
         return tuple(p.path for p in self.facts.patched if p.path.endswith(".py") and self.exists(p.path))
 
-    def with_overlay(self, changes: Mapping[str, bytes | None], notes: Iterable[str] = ()) -> Tree:
+    def with_overlay(self, changes: Mapping[str, bytes | None], origins: Mapping[str, Path] | None = None) -> Tree:
         """This tree with ``changes`` laid over it: the new content of paths, None for a file that is deleted.
 
-        A file whose content is then the release's is not patched; a note says so.
+        ``origins`` are the files that contents were read from. A file whose content is then the release's is not
+        patched; a note says so.
         """
         states = {p.path: p.state for p in self.facts.patched}
         same: list[str] = []
@@ -95,14 +110,24 @@ class Tree:
             elif path not in states or data != self._read_or_none(path):
                 states[path] = FileState.OVERLAY
             layer[path] = data
-        said = list(notes)
+        said: list[str] = []
         if same:
             files = ", ".join(same[:3]) + (", ..." if len(same) > 3 else "")
             said.append(
                 f"The overlay has {len(same)} files that are the release's own ({files}): they count as unpatched."
             )
         patched = tuple(PatchedFile(path, state) for path, state in sorted(states.items()))
-        return replace(self, facts=replace(self.facts, patched=patched), layer=layer, notes=(*self.notes, *said))
+        kept = {path: file for path, file in self.origins.items() if path not in changes}
+        return replace(
+            self,
+            facts=replace(self.facts, patched=patched),
+            layer=layer,
+            origins={**kept, **(origins or {})},
+            notes=(*self.notes, *said),
+        )
+
+    def _outside(self, path: str) -> OutsideFile | None:
+        return next((file for file in self.outside if file.path == path), None)
 
     def _read_or_none(self, path: str) -> bytes | None:
         try:
