@@ -1,12 +1,13 @@
-# The commands of everyday work. PYTHON is the interpreter of the environment that preflight is installed in.
-PYTHON ?= python
+# The commands of everyday work. PYTHON is the interpreter of the environment that preflight is installed in:
+# the .venv of the README where there is one.
+PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 
 .PHONY: check test lint types layers docs docs-check bench fmt wheel
 
 check: lint types layers docs-check test   ## what CI runs
 
 test:           ## every test, those on real trees included
-	$(PYTHON) -m pytest -n auto --dist loadgroup
+	$(PYTHON) -m pytest -n auto
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -16,7 +17,7 @@ types:
 	$(PYTHON) -m pyrefly check preflight
 
 layers:         ## imports point downward only
-	$(PYTHON) -m importlinter.cli lint-imports 2>/dev/null || lint-imports
+	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
 docs:           ## write the rule pages anew from rules/*.toml
 	$(PYTHON) -m preflight.rulebook.pages

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Request:
     """What to check a tree for. ``extra_rules``: rule folders of the patch repository."""
 
-    options: CheckOptions = CheckOptions()
+    options: CheckOptions = field(default_factory=CheckOptions)
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extra_rules: tuple[Path, ...] = ()
@@ -43,10 +43,11 @@ def load_rules(extra: Sequence[Path] = ()) -> Rulebook:
     return load_rulebook(extra=extra, known_checks=ids)
 
 
-def run_checks(tree: Tree, request: Request) -> Report:
+def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Report:
     """Run every check on ``tree`` and put what they find into one report.
 
-    Raises RuleFileError and UsageError (an unknown selector). A fault in a check is not caught here: it is ours, and the
+    ``environ`` is where the user's cache folder is looked up. Raises RuleFileError and UsageError (an unknown
+    selector). A fault in a check is not caught here: it is ours, and the
     caller turns it into exit code 3.
     """
     from preflight.syntax.source import SourceStore
@@ -57,14 +58,14 @@ def run_checks(tree: Tree, request: Request) -> Report:
     sources = SourceStore(tree)
     program: list[Program] = []
 
-    def load_program() -> Program:
+    def program_of_tree() -> Program:
         if not program:
-            from preflight.program import Program
+            from preflight.program import load_program
 
-            program.append(Program(tree, sources, use_cache=request.options.use_cache))
+            program.append(load_program(tree, environ, request.options.use_cache))
         return program[0]
 
-    context = Context(tree, sources, rulebook, _paths(tree, request.options), load_program, request.options)
+    context = Context(tree, sources, rulebook, _paths(tree, request.options), program_of_tree, request.options)
     faults: list[Fault] = []
     undecided: list[Undecided] = list(tree.undecided)
     for check in all_checks():
@@ -107,7 +108,8 @@ def verdict_of(findings: Iterable[Finding], undecided: Iterable[Undecided]) -> V
 
 
 def reaches(report: Report, fail_on: str) -> bool:
-    """Whether the report has something that ``fail_on`` (error, warning or undecided) makes a failure; each includes those before it."""
+    """Whether the report has something that ``fail_on`` (error, warning or undecided) makes a failure; each includes
+    those before it."""
     if report.count(Severity.ERROR):
         return True
     if fail_on in ("warning", "undecided") and report.count(Severity.WARNING):
@@ -116,7 +118,8 @@ def reaches(report: Report, fail_on: str) -> bool:
 
 
 def _paths(tree: Tree, options: CheckOptions) -> tuple[str, ...]:
-    """The files to check: those that were named, or else the patched set; with ``--all`` every file of the tree as well."""
+    """The files to check: those that were named, or else the patched set; with ``--all`` every file of the tree as
+    well."""
     named = tree.selected if tree.selected is not None else tuple(file.path for file in tree.facts.patched)
     outside = tuple(file.path for file in tree.outside)
     return tuple(sorted({*named, *outside, *(tree.files() if options.whole_tree else ())}))
@@ -132,7 +135,8 @@ def _findings(faults: Iterable[Fault], by_check: dict[str, Rule], by_code: dict[
 
 
 def _fingerprinted(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """A fingerprint is made of the rule, the path and the code at the place, not of the line number; twins are counted."""
+    """A fingerprint is made of the rule, the path and the code at the place, not of the line number; twins are
+    counted."""
     import hashlib
 
     seen: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """Suppressions in the code: ``# preflight: ignore[PF101] the reason``.
 
-The comment stands at the end of a line that the finding covers, or alone on the line above it. A reason is required: without one
+The comment stands at the end of a line that the finding covers, or alone on the line above it. A reason is required:
+without one
 nothing is suppressed. What suppresses nothing is reported, so that no comment outlives its cause.
 """
 
@@ -52,7 +53,11 @@ def find_suppressions(source: Source) -> tuple[Suppression, ...]:
         alone = not source.lines[line - 1][:column].strip()
         start = column + match.start() + 1
         covers = line + 1 if alone else line
-        found.append(Suppression(source.path, line, start, start + len(match[0].rstrip()), covers, codes, match["reason"].strip()))
+        found.append(
+            Suppression(
+                source.path, line, start, start + len(match[0].rstrip()), covers, codes, match["reason"].strip()
+            )
+        )
     return tuple(found)
 
 
@@ -61,7 +66,8 @@ def apply_suppressions(
 ) -> tuple[list[Finding], list[Fault]]:
     """Take out what the code suppresses.
 
-    Looks into ``paths`` and into every file with a finding; ``active`` are the codes of the rules that this run asked for. Returns the
+    Looks into ``paths`` and into every file with a finding; ``active`` are the codes of the rules that this run
+    asked for. Returns the
     findings that are left, and the faults of the suppressions themselves: without a reason, or without effect.
     """
     python = {path for path in paths if path.endswith(".py")} | {finding.span.path for finding in findings}
@@ -81,7 +87,8 @@ def apply_suppressions(
 
 
 def _comments(source: Source) -> list[tuple[int, int, str]]:
-    """(line, column from 0, text) of every comment; in a file that does not tokenize, of every line that looks like one."""
+    """(line, column from 0, text) of every comment; in a file that does not tokenize, of every line that looks like
+    one."""
     import io
     import tokenize
 

@@ -34,9 +34,14 @@ def main() -> int:
             ('python -c "import libcst"', [python, "-c", "import libcst"]),
             ("preflight check, two files patched", ours),
             ("python -m compileall, the two files", [python, "-m", "compileall", "-q", "-f", *files]),
-            ("ruff check --select E9, the two files", [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", *files]),
+            (
+                "ruff check --select E9, the two files",
+                [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", *files],
+            ),
         ]
-        print(f"vllm {version}, {sum(1 for _ in site.rglob('*.py'))} Python files, two of them patched; median of {ROUNDS} runs")
+        print(
+            f"vllm {version}, {sum(1 for _ in site.rglob('*.py'))} Python files, two patched; median of {ROUNDS} runs"
+        )
         table(rows)
         tree = str(site / "vllm")
         print("\nthe whole tree (--all)")
@@ -44,7 +49,10 @@ def main() -> int:
             [
                 ("python -m compileall, the whole tree", [python, "-m", "compileall", "-q", "-f", tree]),
                 ("preflight check --all", [*ours, "--all"]),
-                ("ruff check --select E9, the whole tree", [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", tree]),
+                (
+                    "ruff check --select E9, the whole tree",
+                    [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", tree],
+                ),
             ],
             rounds=3,
         )
@@ -70,7 +78,9 @@ def table(rows: Sequence[tuple[str, list[str]]], rounds: int = ROUNDS) -> None:
 def measured(command: Sequence[str]) -> tuple[float, int]:
     """Seconds and peak memory (KiB) of one run, children included."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1])
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
+    )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
@@ -91,7 +101,9 @@ def installed_copy(release: Path, folder: Path) -> Path:
 
 def patch_two(site: Path) -> list[str]:
     """Patch the two longest model files with a comment; returns their paths."""
-    models = sorted((site / "vllm" / "model_executor" / "models").glob("*.py"), key=lambda file: (-file.stat().st_size, file.name))
+    models = sorted(
+        (site / "vllm" / "model_executor" / "models").glob("*.py"), key=lambda file: (-file.stat().st_size, file.name)
+    )
     for file in models[:2]:
         text = file.read_bytes()
         file.unlink()

@@ -103,7 +103,9 @@ def test_json_is_json_even_when_nothing_could_be_checked(capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["error"]["message"]
 
 
-def test_a_fault_of_ours_is_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_is_exit_code_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("made by the test")
 
@@ -160,13 +162,17 @@ def test_without_fix_nothing_of_the_tree_changes(tmp_path: Path, capsys: pytest.
 
 def test_a_report_goes_to_a_file_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "report.json"
-    code = main(["check", "--vllm-site-packages", str(broken_tree(tmp_path)), "--output-format", "json", "-o", str(target)])
+    code = main(
+        ["check", "--vllm-site-packages", str(broken_tree(tmp_path)), "--output-format", "json", "-o", str(target)]
+    )
     assert code == 1
     assert capsys.readouterr().out == ""
     assert json.loads(target.read_text())["verdict"] == "would-not-launch"
 
 
-def test_a_report_file_that_cannot_be_written_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_file_that_cannot_be_written_is_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["check", "--vllm-site-packages", str(make_tree(tmp_path, RELEASE)), "-o", str(tmp_path / "no" / "report")]
     assert main(words) == 2
     assert "report" in capsys.readouterr().err
@@ -185,7 +191,9 @@ def test_ignored_rules_are_not_reported(tmp_path: Path, capsys: pytest.CaptureFi
         assert (code, report["findings"]) == (0, [])
 
 
-def test_the_configuration_is_obeyed_and_options_go_before_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_configuration_is_obeyed_and_options_go_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     site = broken_tree(tmp_path)
     (tmp_path / "preflight.toml").write_text('vllm-site-packages = "site-packages"\nignore = ["PF101"]\n')
     assert json_of(capsys, "check")[0] == 0
@@ -201,7 +209,9 @@ def test_a_suppression_with_a_reason_takes_the_finding_out(tmp_path: Path, capsy
 
 
 def test_fail_on_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    site = make_tree(tmp_path, RELEASE, {"vllm/interfaces.py": INTERFACES + "x = 1  # preflight: ignore[PF101] no longer\n"})
+    site = make_tree(
+        tmp_path, RELEASE, {"vllm/interfaces.py": INTERFACES + "x = 1  # preflight: ignore[PF101] no longer\n"}
+    )
     assert json_of(capsys, "check", "--vllm-site-packages", str(site))[0] == 0
     assert json_of(capsys, "check", "--vllm-site-packages", str(site), "--fail-on", "warning")[0] == 1
 
@@ -235,7 +245,8 @@ def test_nothing_heavy_is_imported_by_any_command(tmp_path: Path) -> None:
         "import sys\n"
         "from preflight.cli import main\n"
         f"main(['check', '--vllm-site-packages', {site!r}, '-o', {str(tmp_path / 'out')!r}])\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'torch', 'vllm', 'transformers', 'requests', 'packaging'}))\n"
+        "heavy = {'torch', 'vllm', 'transformers', 'requests', 'packaging'}\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & heavy))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert done.stdout.strip() == "[]", done.stderr
@@ -267,7 +278,9 @@ def test_gate_does_not_start_what_would_fail(tmp_path: Path) -> None:
 
 def test_gate_dry_run_starts_nothing(tmp_path: Path) -> None:
     site, mark = str(make_tree(tmp_path, RELEASE)), tmp_path / "started"
-    done = run("gate", "--dry-run", "--vllm-site-packages", site, "--", sys.executable, "-c", f"open({str(mark)!r}, 'w')")
+    done = run(
+        "gate", "--dry-run", "--vllm-site-packages", site, "--", sys.executable, "-c", f"open({str(mark)!r}, 'w')"
+    )
     assert (done.returncode, mark.exists()) == (0, False)
 
 
@@ -284,7 +297,11 @@ def test_interrupted_is_130_and_leaves_nothing_behind(tmp_path: Path) -> None:
         f"raise SystemExit(main(['check', '--vllm-site-packages', {str(site)!r}]))\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "hanging\n"

@@ -14,7 +14,8 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    ``argv``: the words after the program's name; default ``sys.argv[1:]``. Returns the exit code of the contract: 0 clear,
+    ``argv``: the words after the program's name; default ``sys.argv[1:]``. Returns the exit code of the contract: 0
+    clear,
     1 something reaches ``--fail-on``, 2 the request cannot be carried out, 3 a fault of preflight, 130 interrupted.
     Nothing is raised.
     """
@@ -24,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`): what it read is all it wants, and Python must not complain at exit.
+        # The reader of our output has gone (`| head`): what it read is all it wants, and Python must not complain at
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_INTERRUPTED
 

@@ -45,7 +45,7 @@ def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Re
     from preflight.tree import open_tree
 
     tree = open_tree(tree_request(arguments, settings), os.environ)
-    return tree, run_checks(tree, check_request(arguments, settings))
+    return tree, run_checks(tree, check_request(arguments, settings), os.environ)
 
 
 def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
@@ -103,7 +103,9 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     from preflight.run import Request
 
     return Request(
-        options=CheckOptions(whole_tree=arguments.all, use_cache=not arguments.no_cache, launch=launch_words(arguments)),
+        options=CheckOptions(
+            whole_tree=arguments.all, use_cache=not arguments.no_cache, launch=launch_words(arguments)
+        ),
         select=_rules(arguments.select, settings.select),
         ignore=_rules(arguments.ignore, settings.ignore),
         extra_rules=settings.rules,

@@ -16,8 +16,10 @@ from preflight.errors import UsageError
 def run_gate_command(arguments: argparse.Namespace) -> int:
     """Check; start the command only if nothing reaches ``--fail-on``.
 
-    When clear, prints one line on standard error and replaces this process by the command (same environment, signals and exit code), so it
-    returns only when the check fails (1) or with ``--dry-run``. Raises UsageError when no command is given or it does not exist.
+    When clear, prints one line on standard error and replaces this process by the command (same environment, signals
+    and exit code), so it
+    returns only when the check fails (1) or with ``--dry-run``. Raises UsageError when no command is given or it
+    does not exist.
     """
     arguments.fix = arguments.diff = False
     words = launch_words(arguments)

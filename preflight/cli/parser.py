@@ -1,4 +1,5 @@
-"""argv -> parsed arguments. One function a command declares its options; the commands themselves are imported when run."""
+"""argv -> parsed arguments. One function a command declares its options; the commands themselves are imported when
+run."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from preflight.errors import UsageError
 FORMATS = ("text", "short", "json", "sarif", "github", "junit")
 FAIL_ON = ("error", "warning", "undecided")
 
-TREE_HELP = """The tree is the vLLM that will run: --vllm-site-packages DIR names it, --vllm VERSION takes a released one from
-the package index, and without either it is the one of the active environment."""
+TREE_HELP = (
+    "The tree is the vLLM that will run: --vllm-site-packages DIR names it, --vllm VERSION takes a released one "
+    "from the package index, and without either it is the one of the active environment."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -26,7 +29,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Parse a whole command line.
 
-    ``words``: argv without the program's name. Returns a namespace whose ``run`` carries the command out. Raises UsageError
+    ``words``: argv without the program's name. Returns a namespace whose ``run`` carries the command out. Raises
+    UsageError
     for what cannot be understood; ``--help`` and ``--version`` print and raise SystemExit(0), as everywhere.
     """
     own, launch = _split_launch(words)
@@ -54,10 +58,13 @@ def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
         from difflib import get_close_matches
 
         word = (unknown or rest)[0]
-        near = get_close_matches(word.partition("=")[0], [f"--{name.replace('_', '-')}" for name in vars(arguments)], n=1)
+        near = get_close_matches(
+            word.partition("=")[0], [f"--{name.replace('_', '-')}" for name in vars(arguments)], n=1
+        )
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"`preflight {arguments.command}` has no argument `{word}`", f"{hint}see `preflight {arguments.command} --help`"
+            f"`preflight {arguments.command}` has no argument `{word}`",
+            f"{hint}see `preflight {arguments.command} --help`",
         )
 
 
@@ -90,7 +97,13 @@ Commands = Any  # argparse's _SubParsersAction, which has no public name
 
 
 def _command(
-    commands: Commands, name: str, help: str, run: Callable[[argparse.Namespace], int], *, launch: bool = False, **more: Any
+    commands: Commands,
+    name: str,
+    help: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    launch: bool = False,
+    **more: str,
 ) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=f"{help[:1].upper()}{help[1:]}.", allow_abbrev=False, **more
@@ -169,17 +182,21 @@ def _tree_options(command: argparse.ArgumentParser) -> None:
         const="",
         default=None,
         metavar="DIR",
-        help="a site-packages folder, a virtual environment or a source checkout; without DIR: the active environment's",
+        help="site-packages, a virtual environment or a source checkout; without DIR: the active environment's",
     )
-    group.add_argument("--vllm", metavar="VERSION", help="a released vLLM; its Python sources are fetched and kept in the cache")
+    group.add_argument(
+        "--vllm", metavar="VERSION", help="a released vLLM; its Python sources are fetched and kept in the cache"
+    )
     group.add_argument(
         "--overlay",
         action="append",
         default=None,
         metavar="PATH",
-        help="a folder of files, a unified diff, or a folder of diffs, laid over the tree in memory; repeatable, in order",
+        help="a folder of files, a diff, or a folder of diffs, laid over the tree in memory; repeatable, in order",
     )
-    group.add_argument("--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own")
+    group.add_argument(
+        "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
+    )
     group.add_argument("--staged", action="store_true", help="only what git has staged, with the staged content")
     group.add_argument("--base-ref", metavar="REF", help="only what differs from this git revision")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write facts kept from earlier runs")
@@ -187,9 +204,13 @@ def _tree_options(command: argparse.ArgumentParser) -> None:
 
 def _check_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("what is checked")
-    group.add_argument("--all", action="store_true", help="the whole tree, not only the patched set and what it reaches")
-    group.add_argument("--select", action="append", default=None, metavar="RULE", help="only these rules (code, name or prefix)")
-    group.add_argument("--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)")
+    group.add_argument("--all", action="store_true", help="the whole tree, not only the patched set and its reach")
+    group.add_argument(
+        "--select", action="append", default=None, metavar="RULE", help="only these rules (code, name or prefix)"
+    )
+    group.add_argument(
+        "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
+    )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def write_fixes(tree: Tree, report: Report) -> tuple[list[Path], list[str]]:
     """Write every safe fix of ``report`` into the file it belongs to.
 
-    Returns the files written, and a sentence for each file with a fix that has no file of its own to write to (it comes out of a diff or
+    Returns the files written, and a sentence for each file with a fix that has no file of its own to write to (it
+    comes out of a diff or
     out of git's index), or that changed since it was read.
     """
     written: list[Path] = []
@@ -26,7 +27,9 @@ def write_fixes(tree: Tree, report: Report) -> tuple[list[Path], list[str]]:
     for path, edits in _edits(report).items():
         file = tree.origin(path)
         if file is None:
-            refused.append(f"{path} was not read from a file of its own (a diff, git's index or a released tree); --diff prints the fix")
+            refused.append(
+                f"{path} was not read from a file of its own (but a diff, the git index or a release); --diff prints it"
+            )
             continue
         try:
             before = file.read_bytes()
@@ -59,7 +62,8 @@ def diff_of(tree: Tree, report: Report) -> str:
 
 
 def write_atomically(file: Path, data: bytes) -> None:
-    """Replace ``file`` by ``data``: a reader sees the old content or the new, never a part. Links are followed, the mode is kept.
+    """Replace ``file`` by ``data``: a reader sees the old content or the new, never a part. Links are followed, the
+    mode is kept.
 
     Raises UsageError, with the file as it was, when it cannot be written.
     """
@@ -71,7 +75,9 @@ def write_atomically(file: Path, data: bytes) -> None:
             part.chmod(target.stat().st_mode & 0o7777)
         part.replace(target)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}", "make its folder writable; it is as it was") from error
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}", "make its folder writable; it is as it was"
+        ) from error
     finally:
         part.unlink(missing_ok=True)
 

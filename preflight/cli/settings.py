@@ -36,7 +36,8 @@ class Settings:
 def load_settings(start: Path | None = None) -> Settings:
     """The settings that hold in ``start`` (default: the current folder).
 
-    The nearest folder upward that has a preflight.toml, or a pyproject.toml with ``[tool.preflight]``, decides. Raises UsageError for a
+    The nearest folder upward that has a preflight.toml, or a pyproject.toml with ``[tool.preflight]``, decides.
+    Raises UsageError for a
     file that cannot be read, is no TOML, or has a key or a value that means nothing.
     """
     here = (start or Path.cwd()).absolute()
@@ -71,13 +72,11 @@ def _bytes(file: Path) -> bytes:
 
 
 def _parse(file: Path, raw: bytes) -> dict[str, Any]:
+    from preflight.toml import TomlError, parse_toml
+
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        return tomllib.loads(raw.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return parse_toml(raw.decode("utf-8"))
+    except (TomlError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} is not valid TOML: {error}", "correct it at that place") from error
 
 

@@ -19,7 +19,7 @@ class Terminal:
 def terminal_of(stream: TextIO) -> Terminal:
     """Whether ``stream`` takes colours, and how wide it is.
 
-    NO_COLOR (no-color.org) forbids colours, FORCE_COLOR asks for them, otherwise a terminal that is not "dumb" has them.
+    NO_COLOR (no-color.org) forbids colours, FORCE_COLOR asks for them, else a terminal that is not "dumb" has them.
     """
     if os.environ.get("NO_COLOR"):
         colour = False

@@ -111,17 +111,11 @@ def _text(file: Path) -> str:
 
 
 def _parse(file: Path, text: str) -> Mapping[str, Any]:
+    from preflight.toml import TomlError, parse_toml
+
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise RuleFileError(
-            f"{file} nests too deeply to be read", "write it flat, like the other rule files"
-        ) from error
-    except ValueError as error:  # TOMLDecodeError is one, and so is a number of too many digits
+        return parse_toml(text)
+    except TomlError as error:
         raise RuleFileError(f"{file} is not valid TOML: {error}", "correct it at that place") from error
 
 
