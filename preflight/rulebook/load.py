@@ -10,6 +10,7 @@ from typing import Any
 
 from preflight.errors import RuleFileError
 from preflight.rulebook.book import Rulebook
+from preflight.rulebook.near import did_you_mean
 from preflight.rulebook.reader import check_specifiers, read_rule
 from preflight.rulebook.rule import Rule, Status
 from preflight.rulebook.store import Store
@@ -141,7 +142,7 @@ def _match(
     for rule in (*alive, *theirs):
         if rule.check not in known:
             raise _wrong(
-                rule, f"no check is called `{rule.check}`", f"{_near(rule.check, known)}name a check that exists"
+                rule, f"no check is called `{rule.check}`", f"{did_you_mean(rule.check, known)}name a check that exists"
             )
     for rule in theirs:
         if rule.check not in parametrised:
@@ -164,13 +165,6 @@ def _match(
             )
     for check in sorted(known - first.keys()):
         raise RuleFileError(f"{folder}: no rule names the check `{check}`", "add its rule file")
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=1)
-    return f"did you mean `{near[0]}`? " if near else ""
 
 
 def _wrong(rule: Rule, problem: str, way_out: str) -> RuleFileError:
