@@ -91,7 +91,7 @@ def shown_files(example: Example) -> Iterator[ShownFile]:
 
 def shown_lines(text: str) -> Iterator[str]:
     """The lines of an example's file, with what does not show as its escape: a form feed must not reach a terminal."""
-    for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
+    for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else ():
         yield "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line.expandtabs(4))
 
 
