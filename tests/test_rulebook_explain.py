@@ -55,6 +55,8 @@ def test_explained_to_machines(tmp_path: Path) -> None:
     assert data["rule"]["code"] == "ACME101"
     assert data["rule"]["applies"] == {"vllm": ">=0.8,<1"}
     assert data["rule"]["why"] == "Children."
+    assert data["rule"]["page"] is None
+    assert json.loads(explain_json(OWN.rules[0]))["rule"]["page"] == page_path(OWN.rules[0])
 
 
 def test_the_list_has_every_rule() -> None:

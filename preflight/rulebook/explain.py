@@ -29,7 +29,7 @@ def explain_text(rule: Rule, *, colour: bool, width: int) -> str:
         verdict = "is found" if example.fails else "is clear"
         lines += ["", strong(f"Example: {example.title}"), *_wrapped(f"This {verdict}{_options(example)}:", width)]
         lines += _code(example)
-    lines += ["", f"Page: {page_path(rule)}"]
+    lines += ["", f"Page: {page_path(rule)}" if rule.ours else f"Rule file: {rule.file}"]
     return "\n".join(lines) + "\n"
 
 
@@ -49,7 +49,7 @@ def rules_table(rulebook: Rulebook, format: str) -> str:
 
 
 def page_path(rule: Rule) -> str:
-    """Where the reference page of the rule is, in the repository that the rule comes from."""
+    """Where preflight's repository has the reference page of a rule of ours."""
     return f"docs/rules/{rule.slug}.md"
 
 
@@ -121,7 +121,7 @@ def _facts(rule: Rule) -> Mapping[str, Any]:
         "summary": rule.summary,
         "check": rule.check or None,
         "applies": dict(rule.applies),
-        "page": page_path(rule),
+        "page": page_path(rule) if rule.ours else None,
     }
 
 

@@ -12,13 +12,11 @@ from preflight.errors import RuleFileError
 from preflight.rulebook.book import Rulebook
 from preflight.rulebook.near import did_you_mean
 from preflight.rulebook.reader import check_specifiers, read_rule
-from preflight.rulebook.rule import Rule, Status
+from preflight.rulebook.rule import OUR_PREFIX, Rule, Status
 from preflight.rulebook.store import Store
 
 #: No rule file is near this size; what is larger was put there by mistake.
 MAX_BYTES = 256 * 1024
-#: Codes of this prefix are ours; a later release may give a meaning to any of them.
-OUR_PREFIX = "PF"
 
 
 def load_rulebook(
@@ -40,7 +38,7 @@ def load_rulebook(
     own = _read_folder(own_folder, store)
     theirs = [rule for folder in extra for rule in _read_folder(folder, store)]
     for rule in theirs:
-        if rule.code.startswith(OUR_PREFIX):
+        if rule.ours:
             raise _wrong(
                 rule,
                 f"the code `{rule.code}` begins with `{OUR_PREFIX}`, which is kept for preflight's own rules",
@@ -49,7 +47,7 @@ def load_rulebook(
     _refuse_doubles([*own, *theirs])
     if known_checks is not None:
         _match(own, theirs, known_checks, parametrised, own_folder)
-    return Rulebook(tuple(sorted([*own, *theirs], key=lambda rule: (not rule.code.startswith(OUR_PREFIX), rule.code))))
+    return Rulebook(tuple(sorted([*own, *theirs], key=lambda rule: (not rule.ours, rule.code))))
 
 
 def own_rules_folder() -> Path:
