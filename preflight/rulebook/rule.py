@@ -10,7 +10,6 @@ from typing import Any
 
 from preflight.model import RuleText, Severity
 
-
 #: Codes of this prefix are ours; a later release may give a meaning to any of them.
 OUR_PREFIX = "PF"
 
