@@ -15,10 +15,9 @@ from preflight.tree.distinfo import Distribution, distributions
 from preflight.tree.editable import editable_source
 from preflight.tree.environment import Site, is_site_folder, site_at, sites_of
 from preflight.tree.interpreters import on_path, prefixes_of_python, prefixes_of_script
-from preflight.tree.kinds import TreeKind
+from preflight.tree.kinds import PACKAGE, TreeKind
 from preflight.tree.paths import absolute, same_place
 
-PACKAGE = "vllm"
 _WAY_OUT = "Name the folder (--vllm-site-packages DIR), or take a release as the tree (--vllm VERSION)."
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from preflight.errors import TreeError, UsageError
 from preflight.tree.diff import apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather, repository_name
-from preflight.tree.kinds import OutsideFile, SourceUnreadable
-from preflight.tree.locate import PACKAGE
+from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
 from preflight.tree.record import is_compiled

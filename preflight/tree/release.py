@@ -31,6 +31,8 @@ from preflight.tree.patched import matches
 from preflight.tree.reading import read_bytes
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from preflight.tree.index import Wheel
     from preflight.tree.ranges import OpenWheel
     from preflight.tree.record import Entry, Record
@@ -67,8 +69,6 @@ def fetch_release(
     with locked(folder.name) as parts:
         if not (folder.is_dir() and is_whole(folder, name, every_byte=verify)):
             _fetch(name, wheel, web, parts, folder, progress)
-    if wheel.uploaded is not None:
-        note_facts(folder, {"uploaded": wheel.uploaded.isoformat()})
     return folder
 
 
@@ -82,12 +82,11 @@ def fetch_requirement(
     Raises FetchError.
     """
     folder = of.folder.parent
-    known = facts_of(folder).get("requirements", {})
-    version = known.get(name) if isinstance(known, dict) else None
-    if isinstance(version, str) and (kept := _kept(name, version, False)) is not None:
-        return kept, _said(name, version, of)
-    specifier = _specifier(name, of)
-    if specifier is None:
+    version, _, specifier = str(facts_of(folder).get(f"requires {name}", "")).partition(" ")
+    if version and (kept := _kept(name, version, False)) is not None:
+        return kept, _said(name, version, specifier, of)
+    required = _specifier(name, of)
+    if required is None:
         return None, f"vLLM {of.version} does not require {name}, so none is looked at."
     web = _web(environ)
     from packaging.specifiers import SpecifierSet
@@ -95,19 +94,19 @@ def fetch_requirement(
     from preflight.tree.index import wheels
 
     found = [wheel for wheel in wheels(name, web) if not wheel.yanked]
-    allowed = SpecifierSet(specifier)
+    allowed = SpecifierSet(required)
     if not any(s.operator in ("<", "<=", "==", "===", "~=") for s in allowed):
-        found = _until(facts_of(folder).get("uploaded"), found) or found
+        found = _until(_uploaded(of, web), found) or found
     versions = list(allowed.filter(wheel.version for wheel in found))
     if not versions:
         raise FetchError(
-            f"No release of {name} is what vLLM {of.version} asks for ({specifier}).",
+            f"No release of {name} is what vLLM {of.version} asks for ({required}).",
             "Name an environment that has one: --python /path/to/environment/bin/python.",
         )
     version = str(max(versions))
     fetched = fetch_release(name, version, progress=progress, environ=environ)
-    note_facts(folder, {"requirements": {**(known if isinstance(known, dict) else {}), name: version}})
-    return fetched, _said(name, version, of)
+    note_facts(folder, {f"requires {name}": f"{version} {required}"})
+    return fetched, _said(name, version, required, of)
 
 
 def _kept(name: str, version: str, verify: bool) -> Path | None:
@@ -234,22 +233,27 @@ def _specifier(name: str, of: Distribution) -> str | None:
     return None
 
 
-def _until(uploaded: object, found: list[Wheel]) -> list[Wheel]:
-    """The wheels that were there when something else was uploaded, as far as the index tells times."""
-    from datetime import datetime
+def _uploaded(of: Distribution, web: Web) -> datetime | None:
+    """When a kept release was uploaded, as far as the index tells times."""
+    from preflight.tree.index import choose, wheels
 
-    if not isinstance(uploaded, str):
-        return []
+    name, _, version = of.folder.parent.name.partition("-")
     try:
-        moment = datetime.fromisoformat(uploaded)
-    except ValueError:
+        return choose(name, version, wheels(name, web)).uploaded
+    except FetchError:  # it is not on this index any more
+        return None
+
+
+def _until(moment: datetime | None, found: list[Wheel]) -> list[Wheel]:
+    """The wheels that were there at a moment."""
+    if moment is None:
         return []
     return [wheel for wheel in found if wheel.uploaded is not None and wheel.uploaded <= moment]
 
 
-def _said(name: str, version: str, of: Distribution) -> str:
-    specifier = _specifier(name, of) or "any"
-    return f"{name} {version} was taken from the package index, which vLLM {of.version} asks for ({name}: {specifier})."
+def _said(name: str, version: str, specifier: str, of: Distribution) -> str:
+    asked = f"{name} {specifier or 'in any version'}"
+    return f"{name} {version} was taken from the package index: vLLM {of.version} asks for {asked}."
 
 
 def _bad(wheel: Wheel, what: str) -> FetchError:
