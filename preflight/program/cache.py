@@ -11,7 +11,6 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from preflight.program import facts as facts_module
@@ -30,17 +29,6 @@ class _Reader(pickle.Unpickler):
         if module == facts_module.__name__ and name in _ALLOWED:
             return getattr(facts_module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is no kind of fact")
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """``$XDG_CACHE_HOME/preflight/facts`` or the like; None where there is no home."""
-    base = environ.get("XDG_CACHE_HOME")
-    if base and Path(base).is_absolute():
-        return Path(base) / "preflight" / "facts"
-    try:
-        return Path.home() / ".cache" / "preflight" / "facts"
-    except RuntimeError:
-        return None
 
 
 class FactsCache:

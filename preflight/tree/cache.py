@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from preflight.errors import FetchError
+from preflight.tree.cachedir import cache_folder
 from preflight.tree.distinfo import distributions, normalized
 from preflight.tree.patched import matches
-from preflight.tree.paths import absolute, names_in
+from preflight.tree.paths import names_in
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Entry, read_record
 
@@ -27,22 +27,9 @@ STAMP = 946684800
 _HELP = "Name another cache folder: PREFLIGHT_CACHE=/path/to/folder."
 
 
-def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """preflight's cache folder: ``$PREFLIGHT_CACHE``, else the user's cache folder as the system has it."""
-    environ = os.environ if environ is None else environ
-    if given := environ.get("PREFLIGHT_CACHE"):
-        return absolute(given)
-    if (xdg := environ.get("XDG_CACHE_HOME")) and Path(xdg).is_absolute():
-        return Path(xdg, "preflight")
-    home = absolute("~")
-    if os.name == "nt":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local", "preflight", "Cache")
-    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "preflight"
-
-
 def releases_folder() -> Path:
     """Where releases are kept."""
-    return cache_folder() / "releases"
+    return cache_folder(os.environ) / "releases"
 
 
 def cached_release(name: str, version: str) -> Path | None:
