@@ -274,7 +274,7 @@ class _Extractor:
                 self.dynamic.append((f"{where.text}[...] is assigned", target.lineno))
             else:
                 column = self.column(target.lineno, target.col_offset)
-                items.append(SetAttribute(where, "[]", value, target.lineno, column))
+                items.append(SetAttribute(where, "[]", value, target.lineno, column, self.expression(target.slice)))
 
     def walrus(self, node: ast.expr, items: list[Item]) -> None:
         """Names bound by ``:=``; one in a comprehension binds in the scope around it, which is this one."""
@@ -531,9 +531,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _is_string(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-    )
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _stub(body: Sequence[ast.stmt]) -> str | None:

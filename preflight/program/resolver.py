@@ -337,19 +337,20 @@ class Resolver:
         head, *rest = text.split(".")
         found = self.bound(module, head)
         if found is None:
-            found = self._unbound(module, head)
+            found = self.unbound(module, head)
         for name in rest:
             found = self.join([self.member(definition, name) for definition in found.definitions], found)
         return found
 
-    def _unbound(self, module: Module, name: str) -> Resolution:
+    def unbound(self, module: Module, name: str) -> Resolution:
+        """A name that no statement of the module binds: a builtin, or missing."""
         import builtins
 
         if hasattr(builtins, name) or name in MODULE_ATTRIBUTES:
             builtin = getattr(builtins, name, None)
             kind = Kind.CLASS if isinstance(builtin, type) else Kind.FUNCTION if callable(builtin) else Kind.VALUE
             return Resolution((Definition(kind, "builtins", name),))
-        reason = self.openness(module, module.namespace)
+        reason = self.openness(module, self.namespace(module))
         if reason is not None:
             return Resolution(unknown=reason)
         return Resolution(missing=Missing(module.name, name, f"{module.name} has no {name!r}"))
@@ -359,7 +360,7 @@ class Resolver:
         if owner.kind is Kind.MODULE:
             return self.attribute(owner.module, name)
         if owner.kind is Kind.OPAQUE:
-            opaque = Definition(Kind.OPAQUE, owner.module, f"{owner.name}.{name}")
+            opaque = Definition(Kind.OPAQUE, owner.target, name)
             return Resolution((opaque,), unknown=f"the source of {owner.module} is not at hand")
         if owner.kind is Kind.CLASS:
             return self._program.class_member(owner, name)
