@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class, Doubt
+from preflight.program.conditions import parse_expression
 from preflight.program.definitions import Definition, Kind, Missing, Resolution, Value
-from preflight.program.evaluate.values import Function, ModuleValue, Opaque, Raised, Unknown
-from preflight.program.facts import Expression, FunctionFacts
+from preflight.program.entry_points import CURRENT_PLATFORM
+from preflight.program.evaluate.values import Frame, Function, ModuleValue, Opaque, Raised, Unknown
+from preflight.program.facts import Call, Expression, FunctionFacts
 
 if TYPE_CHECKING:
     from preflight.program.modules import Module
@@ -60,6 +63,8 @@ class LazyModules:
 
     def attribute(self, module: Module, function: FunctionFacts, name: str) -> Resolution:
         """What ``module.name`` is, by running the module's ``__getattr__``."""
+        if name == CURRENT_PLATFORM and module.spec.in_tree:
+            return self._resolution(module, name, self._program.platforms.current(module))
         evaluator = self._program.evaluator
 
         def run() -> Value:
@@ -97,3 +102,35 @@ class LazyModules:
             found = Definition(Kind.VALUE, module.name, name, module.path)
             return Resolution((found,), value=value)
         return Resolution((found,), value=value)
+
+    def may_make(self, package: Module, name: str) -> bool:
+        """Whether a package makes the module ``name`` at run time: in ``sys.modules``, or by a finder of its own."""
+        for what, _ in package.facts.dynamic:
+            if "sys.modules" in what:
+                return True
+            if "sys.meta_path" in what and self._found_by_hook(package, name):
+                return True
+        return False
+
+    def _found_by_hook(self, package: Module, name: str) -> bool:
+        """Ask the finders that the package puts into ``sys.meta_path``; True unless all of them say no."""
+        namespace = self._program.resolver.namespace(package)
+        evaluator = self._program.evaluator
+        for effect, _ in namespace.effects if namespace is not None else ():
+            if not (isinstance(effect, Call) and effect.value.text.startswith("sys.meta_path.")):
+                continue
+            node = parse_expression(effect.value.text)
+            if not (isinstance(node, ast.Call) and node.args):
+                return True
+            finder = node.args[-1]
+
+            def run(finder: ast.expr = finder) -> Value:
+                made = evaluator.expressions.value(finder, Frame(package, {}))
+                return evaluator.calls.call(evaluator.attributes.get(made, "find_spec"), [name], {}, "find_spec")
+
+            try:
+                if evaluator.ask(run) is not None:
+                    return True
+            except Raised:
+                return True
+        return False

@@ -36,7 +36,7 @@ class Definition:
     line: int | None = None
     column: int | None = None
     # the place says which definition it is; the facts are too large to be compared
-    facts: ClassFacts | FunctionFacts | Assign | Import | None = field(default=None, compare=False)
+    facts: ClassFacts | FunctionFacts | Assign | Import | None = field(default=None, compare=False, repr=False)
 
     @property
     def target(self) -> str:

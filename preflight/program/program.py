@@ -19,7 +19,9 @@ from preflight.program.extract import dotted
 from preflight.program.facts import Expression, FunctionFacts, Hole
 from preflight.program.finder import Finder, ModuleKind
 from preflight.program.known import TRANSPARENT_DECORATORS
+from preflight.program.lazy_packages import LazyPackages
 from preflight.program.modules import Loader, Module
+from preflight.program.platforms import Platforms, accelerator_of
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
 
@@ -31,9 +33,16 @@ class Program:
     """The tree as Python. Nothing is read before it is asked for, and nothing is parsed twice.
 
     ``python`` is (major, minor) of the Python that will run vLLM; None takes the tree's own, or this one's.
+    ``accelerator`` is the platform as vLLM names it ("cuda", "rocm", "cpu" ...); None reads it from the tree.
     """
 
-    def __init__(self, tree: Tree, cache: FactsCache | None = None, python: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        cache: FactsCache | None = None,
+        python: tuple[int, int] | None = None,
+        accelerator: str | None = None,
+    ) -> None:
         self.tree = tree
         self.platform = Platform(python=python or _python_of(tree))
         self.finder = Finder(tree, self.platform.python)
@@ -44,6 +53,8 @@ class Program:
         self.evaluator = Evaluator(self)
         self.creation = Creation(self)
         self.lazy = LazyModules(self)
+        self.lazy_packages = LazyPackages(self)
+        self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
 
     # -- modules ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
 from preflight.program.conditions import Truth, parse_expression
-from preflight.program.definitions import Definition, Kind
+from preflight.program.definitions import Definition, Kind, Resolution
 from preflight.program.evaluate.attributes import Attributes
 from preflight.program.evaluate.builtin import BUILTINS
 from preflight.program.evaluate.calls import Calls
@@ -143,12 +143,13 @@ class Evaluator:
             missing = found.missing
             kind = "ModuleNotFoundError" if missing.name is None else "ImportError"
             raise Raised(kind, missing.as_exception().partition(": ")[2], module.path)
-        return self.of_resolution(found.definitions, found.unknown, found.may_be_unbound, f"{module.name}.{name}")
+        return self.of_resolution(found, f"{module.name}.{name}")
 
-    def of_resolution(
-        self, definitions: tuple[Definition, ...], unknown: str | None, may_be_unbound: bool, what: str
-    ) -> Value:
+    def of_resolution(self, found: Resolution, what: str) -> Value:
         """The value of what a name stands for."""
+        definitions, unknown, may_be_unbound = found.definitions, found.unknown, found.may_be_unbound
+        if found.value is not None:
+            return found.value
         if len(definitions) == 1 and not may_be_unbound:
             only = definitions[0]
             if unknown is None or only.kind in (Kind.OPAQUE, Kind.MODULE):
@@ -248,8 +249,7 @@ class Evaluator:
         if found.missing is not None:
             kind = "ModuleNotFoundError" if found.missing.name is None else "ImportError"
             raise Raised(kind, found.missing.as_exception().partition(": ")[2], module.path, item.line)
-        value = self.of_resolution(found.definitions, found.unknown, found.may_be_unbound, item.bound)
-        return {item.bound: value}
+        return {item.bound: self.of_resolution(found, item.bound)}
 
     def hosted(self, path: str) -> Value:
         """Something outside the tree, or what is written down about it."""
@@ -266,14 +266,10 @@ class Evaluator:
         resolution = self.program.resolve(name, attribute)
         if resolution.missing is not None:
             raise Raised("AttributeError", f"module {name!r} has no attribute {attribute!r}", module.path)
-        if resolution.value is not None:
-            return resolution.value
         hosted = LIBRARY.get(f"{name}.{attribute}")
         if hosted is not None:
             return hosted(self)
-        return self.of_resolution(
-            resolution.definitions, resolution.unknown, resolution.may_be_unbound, f"{name}.{attribute}"
-        )
+        return self.of_resolution(resolution, f"{name}.{attribute}")
 
     # -- functions ----------------------------------------------------------------------------------------------
 

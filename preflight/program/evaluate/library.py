@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from preflight.program.evaluate.values import (
     Value,
 )
 from preflight.program.facts import Parameter
+from preflight.program.finder import ModuleKind
 from preflight.program.signatures import Signature
 
 if TYPE_CHECKING:
@@ -142,6 +144,41 @@ def _import_module(evaluator: Evaluator) -> Value:
     return Host("importlib.import_module", call)
 
 
+def _find_spec(evaluator: Evaluator) -> Value:
+    def call(name: Value, package: Value = None) -> Value:
+        if not isinstance(name, str):
+            return Unknown("the name of a module is not known")
+        spec = evaluator.program.finder.find(name)
+        if spec.kind is ModuleKind.UNKNOWN:
+            return Unknown(spec.reason)
+        return Opaque("importlib.machinery.ModuleSpec") if spec.found else None
+
+    return Host("importlib.util.find_spec", call)
+
+
+def _regular_expression(evaluator: Evaluator) -> Value:
+    def compile_(pattern: Value, flags: Value = 0) -> Value:
+        if not isinstance(pattern, str) or flags != 0:
+            return Unknown("a regular expression that is not known")
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise Raised("error", str(error)) from None
+
+        def method(name: str) -> Host:
+            def match(text: Value) -> Value:
+                if not isinstance(text, str):
+                    return Unknown("the text that is matched is not known")
+                found = getattr(compiled, name)(text)
+                return None if found is None else {0: found.group(0), **dict(enumerate(found.groups(), 1))}
+
+            return Host(f"Pattern.{name}", match)
+
+        return HostObject("Pattern", {name: method(name) for name in ("match", "fullmatch", "search")})
+
+    return Host("re.compile", compile_)
+
+
 def _partial(evaluator: Evaluator) -> Value:
     def call(function: Value, *args: Value, **kwargs: Value) -> Value:
         def later(*more: Value, **named: Value) -> Value:
@@ -181,5 +218,8 @@ LIBRARY: dict[str, Callable[[Evaluator], Value]] = {
         "dataclass_transform", lambda **kwargs: Host("dataclass_transform()", lambda decorated: decorated)
     ),
     "importlib.import_module": _import_module,
+    "importlib.util.find_spec": _find_spec,
+    "re.compile": _regular_expression,
+    "re.escape": lambda evaluator: Host("re.escape", re.escape),
     "copy.copy": lambda evaluator: Host("copy.copy", lambda value: value),
 }
