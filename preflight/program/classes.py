@@ -70,6 +70,10 @@ class Doubt:
     line: int | None = None
 
 
+#: stands for an answer that nobody has asked for
+_NOT_ASKED = object()
+
+
 class Class:
     """One class. Equal only to itself: a program has one object for each class statement that runs once."""
 
@@ -98,6 +102,7 @@ class Class:
         self._namespace: Namespace | None = None
         self._members: dict[str, Member | None] = {}
         self._doubts: tuple[Doubt, ...] | None = None
+        self._fields: Value = _NOT_ASKED
         self._linearizing = False
 
     def __repr__(self) -> str:
@@ -271,10 +276,11 @@ class Class:
 
     def dataclass_fields(self) -> Fields | None:
         """The fields of a dataclass, those of its bases included; None for a class that is none."""
-        self.prepare()
-        for cls in self.mro:
-            cls.prepare()
-        return dataclass_fields(self)
+        if self._fields is _NOT_ASKED:
+            for cls in self.mro:
+                cls.prepare()
+            self._fields = dataclass_fields(self)
+        return self._fields
 
     def named_tuple_fields(self) -> Fields | None:
         """The fields of a named tuple; None for a class that is none."""

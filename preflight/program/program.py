@@ -17,11 +17,14 @@ from preflight.program.evaluate.evaluator import Evaluator
 from preflight.program.evaluate.values import Frame, Function, Raised, Unknown
 from preflight.program.extract import dotted
 from preflight.program.facts import Expression, FunctionFacts, Hole
-from preflight.program.finder import Finder, ModuleKind
+from preflight.program.finder import Finder
+from preflight.program.importing import Importing
 from preflight.program.known import TRANSPARENT_DECORATORS
 from preflight.program.lazy_packages import LazyPackages
+from preflight.program.model_info import ModelInfos
 from preflight.program.modules import Loader, Module
 from preflight.program.platforms import Platforms, accelerator_of
+from preflight.program.registry import RegistryReader
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
 
@@ -53,6 +56,9 @@ class Program:
         self.evaluator = Evaluator(self)
         self.creation = Creation(self)
         self.lazy = LazyModules(self)
+        self.importing = Importing(self)
+        self.registry_reader = RegistryReader(self)
+        self.model_infos = ModelInfos(self)
         self.lazy_packages = LazyPackages(self)
         self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
@@ -86,11 +92,8 @@ class Program:
         return self.loader.tree(module.spec)
 
     def importable(self, name: str) -> Truth:
-        """Whether importing the module succeeds, as far as its being there goes."""
-        kind = self.finder.find(name).kind
-        if kind is ModuleKind.ABSENT:
-            return Truth.NO
-        return Truth.MAYBE if kind is ModuleKind.UNKNOWN else Truth.YES
+        """Whether importing the module succeeds, looking a few modules deep; ``importing`` looks all the way."""
+        return self.importing.shallow(name)
 
     # -- names --------------------------------------------------------------------------------------------------------
 

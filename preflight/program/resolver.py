@@ -59,19 +59,19 @@ class Resolver:
 
     def test(self, module: Module, test: Expression) -> Truth:
         """Whether the test of an ``if`` in the body of ``module`` holds."""
-        return decide(test, self._platform, module.name, lambda call: self._asked(module, call))
+        return decide(test, self._platform, module.name, lambda node: self._asked(module, node))
 
-    def _asked(self, module: Module, call: ast.Call) -> Truth:
-        """The answer to ``current_platform.method()``, whatever the module calls the platform."""
-        function = call.func
-        if call.args or call.keywords or not isinstance(function, ast.Attribute):
+    def _asked(self, module: Module, node: ast.expr) -> Truth:
+        """The answer to a test that asks the platform object and nothing else, whatever the module calls it."""
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if len(names) != 1:
             return Truth.MAYBE
-        owner = dotted(function.value)
+        (name,) = names
         for item in module.facts.imports:
-            if item.bound == owner and item.name == CURRENT_PLATFORM:
+            if item.bound == name and item.name == CURRENT_PLATFORM:
                 target = module.absolute(item)
                 if target is not None:
-                    return self._program.platforms.holds(self._program.module(target), function.attr)
+                    return self._program.platforms.holds(self._program.module(target), name, node)
         return Truth.MAYBE
 
     def import_succeeds(self, module: Module, item: Import) -> Truth:

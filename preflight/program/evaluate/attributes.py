@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Base, Class, Member
 from preflight.program.evaluate.values import (
     Bound,
+    Deferred,
     Descriptor,
     EnumMember,
     Frame,
@@ -96,7 +97,10 @@ class Attributes:
             return self.get(value.function, name)
         if isinstance(value, HostObject):
             if name in value.attributes:
-                return value.attributes[name]
+                found = value.attributes[name]
+                if isinstance(found, Deferred):
+                    found = value.attributes[name] = found.make()
+                return found
             raise Raised("AttributeError", f"{value.name} has no attribute {name!r}")
         allowed = _METHODS.get(type(value))
         if allowed is not None and name in allowed:

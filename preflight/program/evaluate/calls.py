@@ -42,6 +42,8 @@ class Calls:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._depth = 0
+        self._generators: dict[ast.FunctionDef, bool] = {}
+        self._constructors: dict[Class, Function] = {}
 
     def call(self, function: Value, args: Sequence[Value], kwargs: dict[str, Value], what: str) -> Value:
         """``function(*args, **kwargs)``; ``what`` names it in a reason."""
@@ -81,11 +83,17 @@ class Calls:
         try:
             if isinstance(node, ast.Lambda):
                 return self._evaluator.expressions.value(node.body, frame)
-            if isinstance(node, ast.AsyncFunctionDef) or is_generator(node):
+            if isinstance(node, ast.AsyncFunctionDef) or self._is_generator(node):
                 return Unknown(f"{function.qualname} does not return its value at once")
             return self._evaluator.statements.run_function(node, frame)
         finally:
             self._depth -= 1
+
+    def _is_generator(self, node: ast.FunctionDef) -> bool:
+        found = self._generators.get(node)
+        if found is None:
+            found = self._generators[node] = has_yield(node)
+        return found
 
     def bind(self, function: Function, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """The names of the function's parameters; raises ``Raised("TypeError")`` if the call cannot bind."""
@@ -156,9 +164,12 @@ class Calls:
         cls = instance.cls
         fields = cls.dataclass_fields()
         assert fields is not None
-        module = self._evaluator.program.module(cls.module)
-        function = Function(module, cls.name, cls.qualname, fields.signature().parameters)
-        function.defaults = {field.name: _FACTORY for field in fields.fields if field.factory is not None}
+        function = self._constructors.get(cls)
+        if function is None:
+            module = self._evaluator.program.module(cls.module)
+            function = Function(module, cls.name, cls.qualname, fields.signature().parameters)
+            function.defaults = {field.name: _FACTORY for field in fields.fields if field.factory is not None}
+            self._constructors[cls] = function
         given = self.bind(function, args, kwargs)
         for field in fields.fields:
             value = given.get(field.name)
@@ -194,7 +205,7 @@ class _Factory:
 _FACTORY = _Factory()
 
 
-def is_generator(node: ast.FunctionDef) -> bool:
+def has_yield(node: ast.FunctionDef) -> bool:
     """Whether the function's own body has a ``yield``."""
     pending: list[ast.AST] = list(node.body)
     while pending:

@@ -126,8 +126,15 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Deferred:
+    """An attribute that is worked out when it is read."""
+
+    make: Callable[[], Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class HostObject:
-    """An object whose attributes preflight knows."""
+    """An object whose attributes preflight knows; a Deferred among them is worked out once."""
 
     name: str
     attributes: dict[str, Value]
