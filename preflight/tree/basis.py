@@ -84,7 +84,7 @@ def _with_record(request: TreeRequest, location: Location, listing: Listing, rec
 def _with_release(request: TreeRequest, location: Location, listing: Listing, environ: Mapping[str, str]) -> Basis:
     from preflight.tree.release import fetch_release
 
-    folder = fetch_release(PACKAGE, request.vllm or "", progress=request.progress)
+    folder = fetch_release(PACKAGE, request.vllm or "", progress=request.progress, environ=environ)
     comparison = compare(location.root, PACKAGE, listing, release_record(folder), whole_tree=request.whole_tree)
     own_info = distributions(folder, PACKAGE)[0].folder.name + "/"
     states = {path: state for path, state in comparison.states.items() if not path.startswith(own_info)}

@@ -46,8 +46,8 @@ def wheels(name: str, web: Web) -> list[Wheel]:
     failures: list[FetchError] = []
     sdists = False
     for kind, url in _sources(web):
-        asked.append(shown(url))
         try:
+            asked.append(shown(url))
             packages = _page(name, url, web) if kind == "index" else _links(name, url, web)
         except FetchError as error:
             failures.append(error)

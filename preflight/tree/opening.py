@@ -54,12 +54,14 @@ def _released(request: TreeRequest, python: Path | None, environ: Mapping[str, s
     """A release's sources out of the cache, with the transformers that goes with them if no environment is given."""
     from preflight.tree.release import fetch_release, fetch_requirement
 
-    root = fetch_release(PACKAGE, request.vllm or "", progress=request.progress, verify=not request.use_cache)
+    root = fetch_release(
+        PACKAGE, request.vllm or "", progress=request.progress, verify=not request.use_cache, environ=environ
+    )
     own = distributions(root, PACKAGE)[0]
     around = surroundings(None, None, python, environ)
     notes = [f"The tree is vLLM {own.version} as released: its Python sources only."]
     if not around.packages:
-        fetched, note = fetch_requirement("transformers", own, progress=request.progress)
+        fetched, note = fetch_requirement("transformers", own, progress=request.progress, environ=environ)
         around = replace(around, packages=(fetched,) if fetched is not None else ())
         notes.append(note)
     location = Location(root, TreeKind.RELEASED, None, own, tuple(notes))
