@@ -9,7 +9,7 @@ import pytest
 
 from preflight.errors import PreflightError, TreeError, UsageError
 from preflight.tree import SourceUnreadable, Tree, TreeRequest, open_tree
-from tests.gitrepo import ENVIRON
+from tests.gitrepo import ENVIRON, make_repository
 from tests.minitree import make_tree, write
 
 TOY = "".join(f"line_{i} = {i}\n" for i in range(20))
@@ -288,6 +288,19 @@ def test_paths_are_overlays_or_code_that_uses_the_tree(site, repo):
     assert tree.read("tools/serve.py") == b"import vllm\n"
     assert tree.origin("tools/serve.py") == repo / "tools/serve.py"
     assert "tools/serve.py" not in tree.files() and not tree.exists("tools/serve.py")
+
+
+def test_the_folder_of_a_repository_is_not_the_package_though_it_has_its_name(site, tmp_path, monkeypatch):
+    """A checkout of vLLM is in a folder called vllm; its setup.py is not vllm/setup.py."""
+    repo = tmp_path / "vllm"
+    write(repo / "engine/utils.py", b"a tool of the repository\n")
+    write(repo / MODEL, b"patched\n")
+    make_repository(repo)
+    monkeypatch.chdir(repo)
+    tree = opened(site, paths=(".",))
+    assert states(tree) == {MODEL: "overlay"}
+    assert [file.path for file in tree.outside] == ["engine/utils.py"]
+    assert set(states(opened(site, "."))) == {MODEL}
 
 
 def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(site, repo):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from preflight.errors import TreeError, UsageError
 from preflight.tree.diff import apply, looks_like_diff, read_diff
-from preflight.tree.gather import Given, Selection, gather, repository_name
+from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
@@ -68,12 +68,11 @@ class _Work:
         diffs = [file for file in files if file.is_diff or (len(files) == 1 and _is_diff(file))]
         placed: dict[str, Given] = {}
         rest: list[Given] = []
+        whole = any(file.parts[0] == PACKAGE and len(file.parts) > 1 for file in files)
         for file in files:
             if file.is_diff or file in diffs:
                 continue
-            parts = file.file.parts
-            below = parts if len(file.parts) == 1 else parts[-len(file.parts) - 1 :]
-            path = places.mirrored(parts) or _new(places.inside(below), places) or _bare(file, places)
+            path = _mirrored(file, places, whole) or _bare(file, places)
             if path is None or not _can_be_laid(path):
                 rest.append(file)
             else:
@@ -106,10 +105,10 @@ class _Work:
         rest: list[Given] = []
         tops: set[tuple[str, ...]] = set()
         for file in files:
-            path = places.mirrored(file.file.parts)
+            path = places.mirrored(file.places)
             if path is not None and _can_be_laid(path):
                 placed[path] = file
-                tops.add(file.file.parts[: -len(path.split("/"))])
+                tops.add(file.places[: -len(path.split("/"))])
             else:
                 rest.append(file)
         diffs: list[Given] = []
@@ -120,8 +119,7 @@ class _Work:
             elif file.is_diff:
                 diffs.append(file)
             elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
-                name = repository_name(file.file)
-                self.outside[name] = OutsideFile(name, "" if file.staged else str(file.file), file.data)
+                self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
         elif diffs:
@@ -179,7 +177,7 @@ class _Work:
 
     def _apply(self, file: Given, asked: bool) -> None:
         """Lays a diff over the tree. Raises TreeError if it does not apply exactly."""
-        name = repository_name(file.file)
+        name = file.name
         places = Places(tuple(self.tree.files()))
         applied = apply(read_diff(file.data, name), name, places.of_diff, lambda path: _existing(self.tree, path))
         failures = [f for f in applied.failures if f.path not in self.tree.absent]
@@ -218,6 +216,16 @@ def _is_diff(file: Given) -> bool:
     return file.is_diff or (file.file.suffix != ".py" and looks_like_diff(file.data))
 
 
+def _mirrored(file: Given, places: Places, whole: bool) -> str | None:
+    """The path of a file of ``--overlay``, by the folders it is in: its repository's, or from the folder given on,
+    whose own name counts too unless it holds a ``whole`` package."""
+    below = file.parts if whole else file.file.parts[-len(file.parts) - 1 :]
+    for parts in (file.places, below):
+        if (path := places.mirrored(parts) or _new(places.inside(parts), places)) is not None:
+            return path
+    return None
+
+
 def _bare(file: Given, places: Places) -> str | None:
     """The path that alone has the file's name, for a file that was given without a folder of its own."""
     return places.named(file.file.name) if len(file.parts) == 1 else None
@@ -230,11 +238,11 @@ def _new(path: str | None, places: Places) -> str | None:
 
 def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | None:
     """The path of a file that the tree does not have: beside files that mirror the tree, or in a folder of it."""
-    parts = file.file.parts
+    parts = file.places
     for top in tops:
         if parts[: len(top) + 1] == (*top, PACKAGE):
             return _new("/".join(parts[len(top) :]), places)
-    path = places.inside(repository_name(file.file).split("/"))
+    path = places.inside(file.name.split("/"))
     return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
 
 

@@ -127,6 +127,8 @@ class Tree:
         )
 
     def _outside(self, path: str) -> OutsideFile | None:
+        if path in self.listing:
+            return None
         return next((file for file in self.outside if file.path == path), None)
 
     def _read_or_none(self, path: str) -> bytes | None:
