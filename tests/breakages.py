@@ -203,8 +203,8 @@ def bracket_too_many(lines: Lines) -> Broken:
 
 @breakage("bracket-stray", "restores")
 def bracket_alone_on_a_line(lines: Lines) -> Broken:
-    at = find(lines, r"^        \)$", find(lines, CALL))
-    return inserted(lines, at + 1, "        )")
+    at = find(lines, ONE_LINE_CALL)
+    return inserted(lines, at + 1, "        ]")
 
 
 # --- strings

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from preflight.syntax.compiler import CompileError
-from preflight.syntax.fixes import LineIndex
-from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token, scan, words
+from preflight.syntax.fixes import LineIndex, Patch
+from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token, scan, swallowed, words
 
 #: Keywords that begin a statement and can stand nowhere inside an expression: a bracket open before them was forgotten.
 _STATEMENT_WORDS = words(
@@ -92,6 +92,8 @@ class Scene:
         self.statements = split_statements(text, self.tokens, self.index)
         self.line = min(max(error.line or 1, 1), len(self.index))  #: the line the interpreter names
         self.offset = self.index.offset(self.line, error.column or 1)  #: the place the interpreter names
+        #: the string of three quotes that is never closed, if there is one
+        self.swallowed = swallowed(self.tokens)
         self._first_lines = [statement.first_line for statement in self.statements]
         self._original = original
 
@@ -106,16 +108,18 @@ class Scene:
             return self._original(offset)
         return self.index.place(offset)[0]
 
-    def removal(self, start: int, end: int) -> tuple[int, int]:
-        """What to take away with a piece of text: its whole line if nothing else is on it, else the spaces beside it."""
+    def removal(self, start: int, end: int) -> Patch:
+        """A piece of text taken away: with its whole line if nothing else is on it, else with the spaces beside it."""
         first, last = self.index.place(start)[0], self.index.place(max(end - 1, start))[0]
         line_start, line_end = self.index.starts[first - 1], self.index.ends[last - 1]
         before, after = self.text[line_start:start], self.text[end:line_end]
         if not before.strip() and not after.strip():
-            return line_start, self.index.offset(last + 1, 1)
+            return Patch(line_start, self.index.offset(last + 1, 1))
         if before.strip() and not after.strip():
-            return line_start + len(before.rstrip(" ")), line_end
-        return start, end + len(after) - len(after.lstrip(" "))
+            return Patch(line_start + len(before.rstrip(" ")), line_end)
+        end += len(after) - len(after.lstrip(" "))
+        apart = before[-1:].isidentifier() and (self.text[end : end + 1].isalnum() or self.text[end : end + 1] == "_")
+        return Patch(start, end, " " if apart else "")
 
     def statement_at(self, line: int) -> int | None:
         """The position in ``statements`` of the one that covers a line, or else of the last one before it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -95,6 +95,11 @@ def scan(text: str, nested_quotes: bool = True) -> list[Token]:
         add(Token(kind, text[at:end], at, end))
         at = end
     return tokens
+
+
+def swallowed(tokens: Iterable[Token]) -> Token | None:
+    """The string of three quotes that is never closed, so that the rest of the file is text to Python."""
+    return next((token for token in tokens if token.kind is Kind.UNCLOSED and len(token.quote) == 3), None)
 
 
 def replacement_fields(token: Token) -> Iterator[str]:

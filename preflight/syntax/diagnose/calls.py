@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, Statement, depths, ends_operand, gaps
 from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token
 

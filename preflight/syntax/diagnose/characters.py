@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
 from preflight.syntax.tokens import Kind, Token
 
@@ -97,7 +98,7 @@ def backslashes(scene: Scene) -> Iterator[Candidate]:
                 token.start,
                 token.start + 1,
                 "the backslash joins the line with one that does not go on with it",
-                (Patch(*scene.removal(token.start, token.start + 1)),),
+                (scene.removal(token.start, token.start + 1),),
                 help="take the backslash away",
                 sure=token.kind is Kind.JOIN or not rest,
                 rank=64,

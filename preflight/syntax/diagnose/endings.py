@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch
-from preflight.syntax.fixes import LineIndex
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import LineIndex, Patch
 from preflight.syntax.scene import Scene, Statement
 from preflight.syntax.tokens import Kind, Token
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, depths, ends_operand
 from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token
 

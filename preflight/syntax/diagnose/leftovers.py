@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
 
 _CONFLICT = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?$")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from preflight.syntax.compare import hunks
-from preflight.syntax.diagnose.model import Candidate, carry_out
-from preflight.syntax.fixes import LineIndex
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import LineIndex, carry_out
 from preflight.syntax.scene import Scene
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import HEADERS, Scene, Statement, depths, ends_operand, gaps
 from preflight.syntax.tokens import Kind, Token, words
 
@@ -19,6 +20,7 @@ _OWNERS = {
 }
 _SIMPLE_STARTS = words("return raise import from del pass break continue global nonlocal assert yield await")
 _COMPOUND_STARTS = words("if for while try with def class")
+_ASSIGNS = words("= += -= *= /= //= %= @= &= |= ^= >>= <<= **=")
 _OTHER_LANGUAGES = {
     "elseif": "elif",
     "elsif": "elif",
@@ -89,6 +91,7 @@ def doubled(scene: Scene) -> Iterator[Candidate]:
     """The same sign, word or name twice, where once is meant."""
     for statement in scene.around(before=1, after=1):
         tokens = statement.tokens
+        around = depths(tokens)
         for at in range(1, len(tokens)):
             before, token = tokens[at - 1], tokens[at]
             if before.text != token.text:
@@ -108,7 +111,7 @@ def doubled(scene: Scene) -> Iterator[Candidate]:
                 what,
                 (Patch(before.end, token.end),),
                 help="take one of the two away",
-                sure=cause != "sign-doubled" or token.text != "=",
+                sure=token.kind is Kind.KEYWORD or (token.text in (",", ":", ".", "->") and around[at] is around[at - 1]),
                 rank=74,
             )
 
@@ -124,7 +127,7 @@ def stray_comma(scene: Scene) -> Iterator[Candidate]:
                     token.start,
                     token.end,
                     "the comma separates nothing",
-                    (Patch(*scene.removal(token.start, token.end)),),
+                    (scene.removal(token.start, token.end),),
                     help="take it away, or put in what should stand before it",
                     sure=before is not None and before.text in ("(", "[", "{"),
                     rank=70,
@@ -197,7 +200,7 @@ def orphan_branch(scene: Scene) -> Iterator[Candidate]:
                     why=f"the nearest `{above.word}` that it could belong to is on line {scene.number(above.start)},"
                     " with another indent",
                     help=help,
-                    rank=69,
+                    rank=69 if above.width % 4 == 0 else 60,
                 )
                 break
         yield Candidate(
@@ -336,20 +339,11 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
         newline = scene.index.line_end(statement.first_line) or "\n"
         for at in range(1, len(tokens)):
             before, token = tokens[at - 1], tokens[at]
-            if around[at] is not None or token.text in ("(", "[", "{"):
+            if around[at] is not None or "\\" in scene.text[before.end : token.start] or not _ends_statement(tokens[:at]):
                 continue
-            simple = token.text in _SIMPLE_STARTS and before.text not in ("from", "import", "=", "(", "lambda")
-            compound = token.text in _COMPOUND_STARTS or token.text in ("@",)
-            starts = (
-                simple
-                or compound
-                or (
-                    token.kind is Kind.NAME
-                    and (ends_operand(before) or before.text in ("pass", "break", "continue", "return", ":"))
-                )
-            )
-            if not starts or not (ends_operand(before) or before.kind is Kind.KEYWORD or before.text == ":"):
+            if not (token.text in _SIMPLE_STARTS | _COMPOUND_STARTS | {"@"} or _starts_statement(tokens[at:])):
                 continue
+            plain = token.kind is Kind.KEYWORD or token.text == "@" or any(t.text in _ASSIGNS for t in tokens[at:])
             between = scene.text[before.end : token.start]
             kept = [between] if len(between) > 1 and not between.strip(" ") else []
             for indent in [*kept, *_likely_indents(scene, statement, before)]:
@@ -361,9 +355,122 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
                     (Patch(before.end, token.start, newline + indent),),
                     why="two statements stand on one line",
                     help="put them on lines of their own",
-                    sure=indent is between or (indent == statement.indent and before.text != ":"),
-                    rank=67 if compound or simple else 59,
+                    sure=(indent is between or indent == statement.indent) and before.text != ":" and plain,
+                    rank=67,
                 )
+
+
+def _ends_statement(tokens: tuple[Token, ...]) -> bool:
+    """Whether these tokens can be a whole statement, so that the next one begins on a line of its own."""
+    last = tokens[-1]
+    if last.text in ("pass", "break", "continue", "return", ":"):
+        return True
+    if not ends_operand(last):
+        return False
+    texts = [token.text for token in tokens]
+    return (
+        any(token.text in _ASSIGNS and around is None for token, around in zip(tokens, depths(tokens), strict=True))
+        or texts[0] in ("return", "raise", "del", "global", "nonlocal", "assert", "import")
+        or (texts[0] == "from" and "import" in texts)
+        or (last.text in (")", "]") and not any(text in HEADERS for text in texts[:1]))
+        or (len(tokens) == 1 and last.kind is Kind.STRING)
+    )
+
+
+def _starts_statement(tokens: tuple[Token, ...]) -> bool:
+    """Whether these tokens are an assignment or a call by themselves."""
+    if tokens[0].kind is not Kind.NAME or len(tokens) < 3:
+        return False
+    around = depths(tokens)
+    top = [token.text for token, inner in zip(tokens, around, strict=True) if inner is None]
+    return any(text in _ASSIGNS for text in top) or (tokens[-1].text == ")" and gaps(tokens) == [])
+
+
+def nothing_between(scene: Scene) -> Iterator[Candidate]:
+    """Two operands side by side outside any bracket: what joins them is gone."""
+    for statement in scene.around(before=1, after=0):
+        tokens = statement.tokens
+        around = depths(tokens)
+        for at in gaps(tokens):
+            before, token = tokens[at - 1], tokens[at]
+            assigned = at == 1 or not any(t.text in _ASSIGNS for t in tokens[:at])
+            choices = (" = ", ", ") if assigned and around[at] is None else (", ", " = ")
+            for joined in (": ",) if statement.defines and around[at] is not None else choices:
+                yield Candidate(
+                    "nothing-between",
+                    before.start,
+                    token.end,
+                    f"nothing joins {before.text[:40]!r} and {token.text[:40]!r}",
+                    (Patch(before.end, token.start, joined),),
+                    why="two names or values stand side by side",
+                    help="put in what is missing between them: an operator, '=', a comma or a line end",
+                    rank=52,
+                )
+
+
+def misspelt(scene: Scene) -> Iterator[Candidate]:
+    """A keyword with a letter too many, too few or wrong."""
+    from difflib import get_close_matches
+    from keyword import kwlist
+
+    for statement in scene.around(before=1, after=0):
+        for at, token in enumerate(statement.tokens):
+            if token.kind is not Kind.NAME or len(token.text) < 2:
+                continue
+            known = [word for word in kwlist if word != token.text and abs(len(word) - len(token.text)) <= 1]
+            close = [token.text.lower()] if token.text.lower() in kwlist else []
+            close += [word for word in get_close_matches(token.text, known, 3, 0.6) if _one_slip(word, token.text)]
+            for word in close:
+                yield Candidate(
+                    "keyword-misspelt",
+                    token.start,
+                    token.end,
+                    f"{token.text!r} is no keyword of Python; `{word}` seems to be meant",
+                    (Patch(token.start, token.end, word),),
+                    help=f"write `{word}`",
+                    sure_if_alone=at == 0 and len(token.text) > 2,
+                    rank=63 if at == 0 else 57,
+                )
+
+
+def _one_slip(word: str, written: str) -> bool:
+    """Whether one letter too many, too few, wrong, or two letters swapped make the one out of the other."""
+    if len(word) == len(written):
+        wrong = [at for at in range(len(word)) if word[at] != written[at]]
+        return len(wrong) == 1 or (
+            len(wrong) == 2
+            and wrong[1] == wrong[0] + 1
+            and (word[wrong[0]], word[wrong[1]]) == (written[wrong[1]], written[wrong[0]])
+        )
+    longer, shorter = (word, written) if len(word) > len(written) else (written, word)
+    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+
+
+def arrow(scene: Scene) -> Iterator[Candidate]:
+    """The ``->`` before what a function returns, gone or half gone."""
+    for statement in scene.around(before=2, after=0):
+        tokens = statement.tokens
+        if not statement.defines:
+            continue
+        around = depths(tokens)
+        close = [at for at, token in enumerate(tokens) if token.text == ")" and around[at] is None]
+        if not close or close[0] + 1 >= len(tokens):
+            continue
+        at = close[0] + 1
+        half = 0
+        while at + half < len(tokens) and tokens[at + half].text in ("-", ">", "=", ">=", "->"):
+            half += 1
+        if at + half < len(tokens) and tokens[at + half].text != ":" and scene.text[tokens[at].start : tokens[at + half - 1].end] != "->":
+            yield Candidate(
+                "arrow-missing",
+                tokens[at].start,
+                tokens[at + half - 1].end if half else tokens[at].end,
+                "'->' is missing before the type that the function returns",
+                (Patch(tokens[at - 1].end, tokens[at + half].start, " -> "),),
+                help="write '->' between the parameters and the type",
+                sure=True,
+                rank=74,
+            )
 
 
 def _likely_indents(scene: Scene, statement: Statement, before: Token) -> list[str]:
