@@ -94,6 +94,8 @@ class Class:
         self.dataclass_options: Mapping[str, Value] | None = None
         #: why decorators leave the class unknown
         self.decorator_doubts: list[Doubt] = []
+        #: what a decorator raises: then the statement, and with it the module, fails
+        self.creation_error: str | None = None
         self._prepared = facts is None
         self._result: Value = self
         self._bases: tuple[Base, ...] | None = None

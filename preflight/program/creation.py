@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class, Doubt
@@ -15,6 +16,9 @@ from preflight.program.facts import Call, Expression, FunctionFacts
 if TYPE_CHECKING:
     from preflight.program.modules import Module
     from preflight.program.program import Program
+
+
+_REGISTERED = re.compile(rb"\bsys\.modules(?:\[|\.setdefault\()\s*[\"'](\w+)[\w.]*[\"']\s*(?:\]\s*=(?!=)|,)", re.ASCII)
 
 
 class Creation:
@@ -52,6 +56,7 @@ class Creation:
         try:
             return evaluator.ask(run)
         except Raised as raised:
+            cls.creation_error = str(raised)
             return Unknown(f"it raises {raised}")
 
 
@@ -60,6 +65,7 @@ class LazyModules:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._registered: frozenset[str] | None = None
 
     def attribute(self, module: Module, function: FunctionFacts, name: str) -> Resolution:
         """What ``module.name`` is, by running the module's ``__getattr__``."""
@@ -102,6 +108,29 @@ class LazyModules:
             found = Definition(Kind.VALUE, module.name, name, module.path)
             return Resolution((found,), value=value)
         return Resolution((found,), value=value)
+
+    def makes_module(self, name: str) -> bool:
+        """Whether some code of the tree makes the module ``name`` at run time, so that it need not be a file."""
+        if name.partition(".")[0] in self.registered():
+            return True
+        parent = name.rpartition(".")[0]
+        while parent:
+            module = self._program.module(parent)
+            if module.has_source and self.may_make(module, name):
+                return True
+            parent = parent.rpartition(".")[0]
+        return False
+
+    def registered(self) -> frozenset[str]:
+        """The top-level names that code of the tree writes into ``sys.modules`` by their literal name."""
+        if self._registered is None:
+            found: set[str] = set()
+            for module in self._program.tree_modules():
+                data = self._program.loader.data(module.spec)
+                if isinstance(data, bytes) and b"sys.modules" in data:
+                    found.update(name.decode("ascii") for name in _REGISTERED.findall(data))
+            self._registered = frozenset(found)
+        return self._registered
 
     def may_make(self, package: Module, name: str) -> bool:
         """Whether a package makes the module ``name`` at run time: in ``sys.modules``, or by a finder of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 
@@ -140,6 +141,7 @@ class _Extractor:
     def module(self, tree: ast.Module) -> ModuleFacts:
         body = self.block(tree.body, (), "")
         self.imports.sort(key=lambda found: (found.line, found.column))
+        self.dynamic.extend(self.dynamic_text())
         return ModuleFacts(
             body, tuple(self.imports), tuple(dict.fromkeys(self.globals)), tuple(self.dynamic), self.replaced
         )
@@ -270,11 +272,9 @@ class _Extractor:
             if where.text == "sys.modules":
                 if self.expression(target.slice).text == "__name__":
                     self.replaced = target.lineno
-                else:
-                    self.dynamic.append(("sys.modules is written", target.lineno))
-            elif where.text in ("globals()", "locals()", "vars()"):
+            elif where.text in ("locals()", "vars()"):
                 self.dynamic.append((f"{where.text}[...] is assigned", target.lineno))
-            else:
+            elif where.text != "globals()":
                 column = self.column(target.lineno, target.col_offset)
                 items.append(SetAttribute(where, "[]", value, target.lineno, column, self.expression(target.slice)))
 
@@ -287,21 +287,21 @@ class _Extractor:
                 line, offset = part.target.lineno, part.target.col_offset
                 items.append(Assign(part.target.id, ":=", None, None, line, self.column(line, offset)))
 
+    def dynamic_text(self) -> list[tuple[str, int]]:
+        """Where the file writes names that no statement spells out, in functions too: found in its text."""
+        text = b"\n".join(self.lines)
+        found: list[tuple[str, int]] = []
+        for word, pattern, what in _DYNAMIC:
+            if word in text:
+                found.extend((what, text.count(b"\n", 0, match.start()) + 1) for match in pattern.finditer(text))
+        return sorted(set(found), key=lambda entry: entry[1])
+
     def notice_dynamic(self, node: ast.expr) -> None:
         """Calls in a module's or class's body that bind names which nothing spells out."""
         if not isinstance(node, ast.Call):
             return
         name = dotted(node.func)
-        if name is None:
-            inner = node.func
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call):
-                owner = dotted(inner.value.func)
-                if owner in ("globals", "locals", "vars") and inner.attr in ("update", "setdefault", "pop", "clear"):
-                    self.dynamic.append((f"{owner}().{inner.attr} is called", node.lineno))
-            return
-        if name in ("sys.meta_path.append", "sys.meta_path.insert"):
-            self.dynamic.append(("sys.meta_path gets a finder", node.lineno))
-        elif name in ("exec", "eval"):
+        if name in ("exec", "eval"):
             self.dynamic.append((f"{name} is called", node.lineno))
         elif name in ("setattr", "delattr") and node.args and not isinstance(node.args[0], ast.Name):
             self.dynamic.append((f"{name} is called on {self.expression(node.args[0]).text}", node.lineno))
@@ -520,6 +520,35 @@ class _Extractor:
                 scope.init_calls.append("super")
             else:
                 scope.init_calls.append(dotted(owner) or self.expression(owner).text)
+
+
+def _dynamic(word: bytes, pattern: bytes, what: str) -> tuple[bytes, re.Pattern[bytes], str]:
+    return word, re.compile(pattern, re.MULTILINE), what
+
+
+#: what makes names at run time: a word that is quick to search for, the pattern, and what is said of it
+_DYNAMIC = (
+    _dynamic(
+        b"globals()",
+        rb"\bglobals\(\)\s*\.\s*(?:update|setdefault|pop|clear|__setitem__)\b",
+        "globals() is changed",
+    ),
+    _dynamic(b"globals()", rb"\bglobals\(\)\s*\[[^\]\n]*\]\s*(?:=(?!=)|[-+|&]=)", "globals()[...] is assigned"),
+    _dynamic(b"globals()", rb"=\s*globals\(\)\s*(?:#.*)?$", "globals() is kept"),
+    _dynamic(b"globals()", rb"\b(?:exec|eval)\([^)\n]*globals\(\)", "code is run in globals()"),
+    _dynamic(
+        b"sys.modules",
+        rb"\bsys\.modules\[\s*(?!__name__\s*\])[^\]\n]*\]\s*=(?!=)",
+        "sys.modules is written",
+    ),
+    _dynamic(b"sys.modules", rb"\bsys\.modules\s*\.\s*(?:update|setdefault|__setitem__)\b", "sys.modules is written"),
+    _dynamic(
+        b"sys.modules",
+        rb"\b(?:setattr|vars)\(\s*sys\.modules\[\s*__name__|sys\.modules\[\s*__name__\s*\]\s*\.__dict__",
+        "names are set on the module in sys.modules",
+    ),
+    _dynamic(b"sys.meta_path", rb"\bsys\.meta_path\s*\.\s*(?:append|insert|extend)\b", "sys.meta_path gets a finder"),
+)
 
 
 def _as_utf8(data: bytes) -> bytes:

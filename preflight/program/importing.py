@@ -115,7 +115,7 @@ class Importing:
         """Whether ``import name`` succeeds, looking only a few modules deep: for the ``try`` around an import."""
         spec = self._program.finder.find(name)
         if spec.kind is ModuleKind.ABSENT:
-            return Truth.NO
+            return Truth.MAYBE if self._program.lazy.makes_module(name) else Truth.NO
         if spec.kind is ModuleKind.UNKNOWN:
             return Truth.MAYBE
         if spec.kind is not ModuleKind.SOURCE or not spec.in_tree or depth == 0:
@@ -209,7 +209,7 @@ class Importing:
             return None
         if item.name == "*":
             missing = None
-            if spec.kind is ModuleKind.ABSENT:
+            if spec.kind is ModuleKind.ABSENT and not self._program.lazy.makes_module(target):
                 missing = Missing(target, None, spec.reason)
         else:
             missing = self._program.resolver.imported(module, item).missing

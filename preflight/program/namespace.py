@@ -75,6 +75,29 @@ class Questions:
     star: Callable[[Import], tuple[str, Iterable[str], str | None]]
 
 
+def line_of(binding: Binding) -> int:
+    """The line of the statement that binds."""
+    if binding is None:
+        return 0
+    return binding.statement.line if isinstance(binding, StarName) else binding.line
+
+
+class _Reached(Exception):
+    """The statement that the flow was to stop at."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+
+def names_before(body: Sequence[Item], questions: Questions, line: int) -> Mapping[str, tuple[Binding, ...]]:
+    """The possible bindings of each name when the statement at ``line`` begins to run."""
+    try:
+        state = _Flow(questions, until=line).block(body, {})
+    except _Reached as reached:
+        return reached.state
+    return state or {}
+
+
 def run_body(body: Sequence[Item], questions: Questions) -> Namespace:
     """Follow the statements of ``body``."""
     flow = _Flow(questions)
@@ -97,6 +120,7 @@ class _Flow:
     raised: Raise | None = None
     last: State = field(default_factory=dict)
     doubts: int = 0  # how many open conditions the statement stands under
+    until: int | None = None  # the line of the statement to stop at
 
     def block(self, items: Sequence[Item], state: State) -> State | None:
         """The state behind the items; None if they always raise. ``state`` is changed."""
@@ -109,6 +133,8 @@ class _Flow:
 
     def item(self, item: Item, state: State) -> State | None:
         kind = type(item)
+        if self.until is not None and first_line(item) >= self.until:
+            raise _Reached(state)
         if kind is Import:
             self.import_item(item, state)
         elif kind is FunctionFacts or kind is ClassFacts:
@@ -240,6 +266,19 @@ class _Flow:
             earlier = state.get(bound, (None,))
             state[bound] = (inner,) if failing >= 0 else _merge([earlier, (inner,)])
         return state
+
+
+def first_line(item: Item) -> int:
+    """The line where a statement begins, its decorators included."""
+    if isinstance(item, ClassFacts):
+        return item.first_line
+    if isinstance(item, FunctionFacts):
+        return item.decorators[0].line if item.decorators else item.line
+    if isinstance(item, Call):
+        return item.value.line
+    if isinstance(item, Import):
+        return item.statement_line
+    return item.line
 
 
 def _catches_import(caught: Iterable[str]) -> bool:

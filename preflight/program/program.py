@@ -25,6 +25,7 @@ from preflight.program.model_info import ModelInfos
 from preflight.program.modules import Loader, Module
 from preflight.program.platforms import Platforms, accelerator_of
 from preflight.program.registry import RegistryReader
+from preflight.program.requirements import Requirements
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
 
@@ -59,6 +60,7 @@ class Program:
         self.importing = Importing(self)
         self.registry_reader = RegistryReader(self)
         self.model_infos = ModelInfos(self)
+        self.requirements = Requirements(self)
         self.lazy_packages = LazyPackages(self)
         self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
@@ -166,14 +168,15 @@ class Program:
         return cls if cls is not None else found
 
     def name_in_class(self, module: Module, cls: Class, name: str) -> Resolution:
-        """A name as the statement of ``cls`` sees it: the classes around it first, then the module."""
+        """A name as the statement of ``cls`` sees it when it runs: the classes around it first, then the module."""
+        line = cls.facts.first_line if cls.facts is not None else None
         outer = cls.qualname.rpartition(".")[0]
         if outer and "<locals>" not in outer:
             head = name.partition(".")[0]
             found = self.resolver.dotted(module, f"{outer}.{head}")
             if found.definitions:
                 return self.resolver.dotted(module, f"{outer}.{name}")
-        return self.resolver.dotted(module, name)
+        return self.resolver.dotted(module, name, line)
 
     def class_member(self, owner: Definition, name: str) -> Resolution:
         """``Class.name`` where it is defined by the class's own body; unknown otherwise."""
@@ -205,7 +208,7 @@ class Program:
         if isinstance(node, ast.Call):
             node = node.func
         name = dotted(node) if node is not None else None
-        return self.resolver.dotted(module, name).definitions if name is not None else ()
+        return self.resolver.dotted(module, name, decorator.line).definitions if name is not None else ()
 
     def is_transparent(self, definition: Definition) -> bool:
         """Whether a decorator leaves names and signatures as they are."""
@@ -224,16 +227,23 @@ class Program:
 
     # -- signatures ---------------------------------------------------------------------------------------------------
 
-    def signature(self, module: Module, function: FunctionFacts) -> Signature:
-        """The signature of a function as its callers see it, ``self`` included; inexact behind unknown decorators."""
-        for decorator in function.decorators:
-            if decorator.text in ("staticmethod", "classmethod", "property"):
-                continue
-            targets = self.decorator(module, decorator)
-            if not targets or not all(self.is_transparent(target) for target in targets):
-                reason = f"what its decorator {decorator.text} does is not known"
-                return Signature(function.parameters, False, reason)
-        return Signature(function.parameters)
+    def signature(self, module: Module, function: FunctionFacts, owner: Class | None = None) -> Signature:
+        """The signature of a function as its callers see it, ``self`` included.
+
+        Decorators of the tree are run; behind one that cannot be followed the signature is not exact.
+        """
+        decorators = [d for d in function.decorators if d.text not in ("staticmethod", "classmethod", "property")]
+        if not decorators:
+            return Signature(function.parameters)
+        closure = owner.closure if owner is not None else None
+        try:
+            value = self.evaluator.ask(lambda: self.evaluator.function(module, function, owner, closure))
+        except Raised as raised:
+            return Signature(function.parameters, False, f"its decorators raise {raised}")
+        if isinstance(value, Function) and not value.opaque:
+            return Signature(value.parameters)
+        reason = value.reason if isinstance(value, Unknown) else "it gives something else than a function"
+        return Signature(function.parameters, False, f"what its decorator {decorators[0].text} does: {reason}")
 
     def member_signature(self, member: Member) -> Signature | None:
         """The signature of a method, ``self`` or ``cls`` included; None for what is no function."""
@@ -243,7 +253,7 @@ class Program:
         if isinstance(changed, Function):
             return Signature(changed.parameters)
         if isinstance(member.facts, FunctionFacts) and member.kind != "property":
-            return self.signature(self.module(member.owner.module), member.facts)
+            return self.signature(self.module(member.owner.module), member.facts, member.owner)
         return None
 
     def constructor(self, cls: Class) -> Signature | None:

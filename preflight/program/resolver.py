@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Platform, Truth, decide, parse_expression
@@ -13,7 +13,7 @@ from preflight.program.extract import dotted
 from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.finder import ModuleKind
 from preflight.program.modules import Module
-from preflight.program.namespace import Binding, Namespace, Questions, StarName, run_body
+from preflight.program.namespace import Binding, Namespace, Questions, StarName, line_of, names_before, run_body
 
 if TYPE_CHECKING:
     from preflight.program.program import Program
@@ -34,6 +34,7 @@ class Resolver:
         self._names: dict[tuple[str, str], Resolution] = {}
         self._asking: set[tuple[str, str]] = set()
         self._running: set[str] = set()
+        self._before: dict[str, dict[int, Mapping[str, tuple[Binding, ...]]]] = {}
 
     # -- namespaces -----------------------------------------------------------------------------------------------
 
@@ -57,7 +58,7 @@ class Resolver:
             star=lambda item: self.star(module, item),
         )
 
-    def test(self, module: Module, test: Expression) -> Truth:
+    def test(self, module: Module, test: Expression | ast.expr) -> Truth:
         """Whether the test of an ``if`` in the body of ``module`` holds."""
         return decide(test, self._platform, module.name, lambda node: self._asked(module, node))
 
@@ -260,8 +261,15 @@ class Resolver:
                 return Resolution(unknown=reason)
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
 
-    def bound(self, module: Module, name: str) -> Resolution | None:
-        """What the statements of ``module`` bind to ``name``; None if none does."""
+    def bound(self, module: Module, name: str, line: int | None = None) -> Resolution | None:
+        """What the statements of ``module`` bind to ``name``; None if none does.
+
+        ``line``: as the statement that begins there sees it, not as the module leaves it.
+        """
+        if line is not None:
+            earlier = self._bindings_before(module, name, line)
+            if earlier is not None:
+                return self._resolved(module, name, earlier)
         namespace = self.namespace(module)
         if namespace is None:
             # The module is being followed further up: what it says about the name, without deciding any test.
@@ -270,6 +278,23 @@ class Resolver:
                 return Resolution(unknown=f"{module.name} is part of an import cycle")
         else:
             bindings = namespace.names.get(name, ())
+        return self._resolved(module, name, bindings)
+
+    def changes_after(self, module: Module, name: str, line: int) -> bool:
+        """Whether a statement at ``line`` or later binds the name again."""
+        namespace = self.namespace(module)
+        return namespace is not None and any(line_of(binding) >= line for binding in namespace.names.get(name, ()))
+
+    def _bindings_before(self, module: Module, name: str, line: int) -> tuple[Binding, ...] | None:
+        """The bindings that a statement sees, where a later statement binds the name again; None where none does."""
+        if not self.changes_after(module, name, line):
+            return None
+        states = self._before.setdefault(module.name, {})
+        if line not in states:
+            states[line] = names_before(module.facts.body, self.questions(module), line)
+        return states[line].get(name, ())
+
+    def _resolved(self, module: Module, name: str, bindings: tuple[Binding, ...]) -> Resolution | None:
         if not bindings and name in module.facts.globals:
             return Resolution((Definition(Kind.VALUE, module.name, name, module.path),), may_be_unbound=True)
         if not bindings or bindings == (None,):
@@ -300,10 +325,10 @@ class Resolver:
     def _assigned(self, module: Module, item: Assign) -> Resolution:
         text = item.value.text if item.kind == "=" and item.value is not None else ""
         key = (module.name, f"={item.name}@{item.line}")
-        if _is_alias(text, item.name) and key not in self._asking:
+        if _is_alias(text) and key not in self._asking:
             self._asking.add(key)
             try:
-                found = self.dotted(module, text)
+                found = self.dotted(module, text, item.line)
             finally:
                 self._asking.discard(key)
             if found.definitions and all(d.kind is not Kind.VALUE for d in found.definitions):
@@ -319,25 +344,19 @@ class Resolver:
             return Resolution(missing=missing)
         if item.name is None:
             spec = self._program.finder.find(target)
-            if spec.kind is ModuleKind.ABSENT and not self._registered(target):
+            if spec.kind is ModuleKind.ABSENT and not self._program.lazy.makes_module(target):
                 return Resolution(missing=Missing(self._first_absent(target), None, spec.reason))
             bound = target if item.aliased else target.partition(".")[0]
             unknown = spec.reason if spec.kind is ModuleKind.UNKNOWN else None
             return Resolution((self.module_definition(bound),), unknown=unknown)
         found = self.attribute(target, item.name)
-        if found.missing is not None and found.missing.name is None and self._registered(found.missing.module):
+        if (
+            found.missing is not None
+            and found.missing.name is None
+            and self._program.lazy.makes_module(found.missing.module)
+        ):
             return Resolution(unknown=f"{found.missing.module} is put into sys.modules by a statement")
         return found
-
-    def _registered(self, name: str) -> bool:
-        """Whether a package on the way may make the module at run time."""
-        parent = name.rpartition(".")[0]
-        while parent:
-            module = self._program.module(parent)
-            if module.has_source and self._program.lazy.may_make(module, name):
-                return True
-            parent = parent.rpartition(".")[0]
-        return False
 
     def _first_absent(self, name: str) -> str:
         """The module that Python names in its ModuleNotFoundError: the outermost one that is not there."""
@@ -353,10 +372,10 @@ class Resolver:
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
-    def dotted(self, module: Module, text: str) -> Resolution:
-        """What a name or a dotted name means at the end of the body of ``module``."""
+    def dotted(self, module: Module, text: str, line: int | None = None) -> Resolution:
+        """What a name or a dotted name means at the end of the body of ``module``, or where ``line`` begins to run."""
         head, *rest = text.split(".")
-        found = self.bound(module, head)
+        found = self.bound(module, head, line)
         if found is None:
             found = self.unbound(module, head)
         for name in rest:
@@ -405,9 +424,9 @@ class Resolver:
         return Resolution(definitions, missing, unknown, unbound)
 
 
-def _is_alias(text: str, name: str) -> bool:
-    """Whether ``name = text`` gives another name to what ``text`` names."""
-    return text.replace(".", "a").isidentifier() and text not in ("None", "True", "False", name)
+def _is_alias(text: str) -> bool:
+    """Whether an assignment of ``text`` gives another name to what ``text`` names."""
+    return text.replace(".", "a").isidentifier() and text not in ("None", "True", "False")
 
 
 def _statements_binding(module: Module, name: str) -> Iterable[Binding]:

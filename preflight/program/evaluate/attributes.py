@@ -189,7 +189,7 @@ class Attributes:
         if owner.is_enum and name in owner.enum_members():
             return EnumMember(owner, name)
         if isinstance(facts, Assign) and facts.kind == "=" and facts.value is not None:
-            frame = Frame(module, {}, owner.closure, None, owner)
+            frame = Frame(module, {}, owner.closure, None, owner, line=facts.line if owner.closure is None else None)
             return self._evaluator.expression(module, facts.value, frame)
         return Unknown(f"the value of {owner.target}.{name} is not one expression")
 

@@ -55,8 +55,8 @@ class Evaluator:
         self.statements = Statements(self)
         self.steps = 0
         self.depth = 0
-        self._globals: dict[tuple[str, str], Value] = {}
-        self._computing: set[tuple[str, str]] = set()
+        self._globals: dict[tuple[str, str, int | None], Value] = {}
+        self._computing: set[tuple[str, str, int | None]] = set()
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class Evaluator:
         node = parse_expression(expression.text)
         if node is None:
             return Unknown(f"{expression.text!r} cannot be read")
-        return self.expressions.value(node, frame or Frame(module, {}))
+        return self.expressions.value(node, frame or Frame(module, {}, line=expression.line))
 
     def tick(self) -> None:
         """Count a step of the work that one question may take."""
@@ -103,25 +103,27 @@ class Evaluator:
             if name in scope.global_names:
                 break
             scope = scope.outer
-        return self.global_name(name, frame.module)
+        return self.global_name(name, frame.module, frame.line)
 
-    def global_name(self, name: str, module: Module) -> Value:
-        """A name of a module, or a builtin."""
-        key = (module.name, name)
+    def global_name(self, name: str, module: Module, line: int | None = None) -> Value:
+        """A name of a module, or a builtin; ``line``: as the statement of the module that begins there sees it."""
+        if line is not None and not self.program.resolver.changes_after(module, name, line):
+            line = None
+        key = (module.name, name, line)
         if key in self._globals:
             return self._globals[key]
         if key in self._computing:
             raise Undecidable(f"{name} of {module.name} is defined in terms of itself")
         self._computing.add(key)
         try:
-            value = self._global_name(name, module)
+            value = self._global_name(name, module, line)
         finally:
             self._computing.discard(key)
         self._globals[key] = value
         return value
 
-    def _global_name(self, name: str, module: Module) -> Value:
-        found = self.program.resolver.bound(module, name)
+    def _global_name(self, name: str, module: Module, line: int | None) -> Value:
+        found = self.program.resolver.bound(module, name, line)
         if found is None:
             if name in BUILTINS:
                 return BUILTINS[name](self)
@@ -234,7 +236,7 @@ class Evaluator:
                 if not certain:
                     line = effect.value.line
                     raise Undecidable(f"{module.name}.{facts.name} is changed under a condition (line {line})")
-                self.expression(module, effect.value, Frame(module, {facts.name: value}))
+                self.expression(module, effect.value, Frame(module, {facts.name: value}, line=effect.value.line))
 
     def globals_of(self, module: Module) -> dict[str, Value]:
         """``globals()`` of a module: its names, with the values that are asked for left open."""

@@ -151,6 +151,8 @@ class Frame:
     #: for a class body: the class whose names are looked up first
     cls: Class | None = None
     global_names: frozenset[str] = frozenset()
+    #: for code of the module's own body: the line at which it runs, which decides what its names are bound to
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
