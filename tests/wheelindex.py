@@ -106,7 +106,7 @@ def serving(index: Index) -> Iterator[Index]:
     class Handler(_Handler):
         state = index
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Server(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         index.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -115,6 +115,11 @@ def serving(index: Index) -> Iterator[Index]:
             yield index
         finally:
             server.shutdown()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Says nothing: clients that are killed reset their connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):

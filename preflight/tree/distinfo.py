@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.tree.paths import names_in
+from preflight.tree.reading import read_bytes
 
-_READ = 1 << 20
+_LIMIT = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,7 @@ def normalized(name: str) -> str:
 def _headers(file: Path) -> Iterator[tuple[str, str]]:
     """The header lines of a metadata file, in order; none if it cannot be read."""
     try:
-        with file.open("rb") as stream:
-            text = stream.read(_READ).decode("utf-8", "replace")
+        text = read_bytes(file, _LIMIT).decode("utf-8", "replace")
     except OSError:
         return
     for line in text.splitlines():

@@ -17,6 +17,7 @@ from preflight.tree.environment import Site, is_site_folder, site_at, sites_of
 from preflight.tree.interpreters import on_path, prefixes_of_python, prefixes_of_script
 from preflight.tree.kinds import PACKAGE, TreeKind
 from preflight.tree.paths import absolute, same_place
+from preflight.tree.reading import read_bytes
 
 _WAY_OUT = "Name the folder (--vllm-site-packages DIR), or take a release as the tree (--vllm VERSION)."
 
@@ -107,8 +108,7 @@ def _choose(found: list[Distribution]) -> tuple[Distribution | None, tuple[str, 
 
 def _names_package(record: Path) -> bool:
     try:
-        with record.open("rb") as stream:
-            return any(line.startswith(f"{PACKAGE}/__init__.py,".encode()) for line in stream)
+        return f"\n{PACKAGE}/__init__.py,".encode() in b"\n" + read_bytes(record)
     except OSError:
         return False
 

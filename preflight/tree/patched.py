@@ -19,8 +19,6 @@ from preflight.tree.scan import Listing
 
 #: Compiled modules above this size are compared by size: hashing a whole release of them takes seconds.
 _HASHED_MODULE = 4 << 20
-#: Above this, a file of another size than RECORD's is not read to see that its content is another, too.
-_NO_SOURCE = 16 << 20
 #: site-packages is three folders below its environment (lib/pythonX.Y/site-packages).
 _DEPTH = 3
 
@@ -107,10 +105,7 @@ class _Digests:
             name, count = self._unknown.get(entry.algorithm, (entry.path, 0))
             self._unknown[entry.algorithm] = (name, count + 1)
             return True
-        if entry.size is not None and (size := os.stat(file).st_size) != entry.size and size > _NO_SOURCE:  # noqa: PTH116
-            return False
-        feed(file, state.update)
-        return _encoded(state.digest()) == entry.digest.rstrip("=")
+        return feed(file, state.update, entry.size) and _encoded(state.digest()) == entry.digest.rstrip("=")
 
     def undecided(self, record: Record) -> list[Undecided]:
         found = [
