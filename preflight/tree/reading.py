@@ -37,7 +37,7 @@ def _feed(path: str | Path, take: Callable[[bytes], object], limit: int | None, 
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            what = "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is a device, a pipe or a socket, not a file"
+            what = "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is a device or a pipe, not a file"
             raise OSError(errno.EINVAL, what)
         if limit is not None and status.st_size > limit:
             raise OSError(errno.EFBIG, f"it is {status.st_size >> 20} MiB large; at most {limit >> 20} MiB are read")
