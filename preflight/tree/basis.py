@@ -11,7 +11,7 @@ from preflight.errors import UsageError
 from preflight.model import FileState, Undecided
 from preflight.tree.distinfo import distributions
 from preflight.tree.git import Repository, repository_of
-from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
+from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest, counted
 from preflight.tree.locate import Location
 from preflight.tree.patched import Comparison, compare, is_source_name, unseen
 from preflight.tree.record import Record, read_record
@@ -95,7 +95,7 @@ def _with_release(request: TreeRequest, location: Location, listing: Listing, en
         if built := built.intersection(states):
             states = {path: state for path, state in states.items() if path not in built}
             notes.append(
-                f"{len(built)} files that git ignores ({min(built)}) differ from the release: they are products of a "
+                f"{counted(len(built), 'file')} that git ignores ({min(built)}) differ from the release: products of a "
                 "build, not patches."
             )
     return Basis(replace(comparison, states=states, notes=tuple(notes)), ReleaseReference(folder))

@@ -15,6 +15,7 @@ from preflight.tree.paths import names_in
 from preflight.tree.reading import read_bytes
 
 _LIMIT = 8 << 20
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,9 @@ def read_distribution(folder: Path) -> Distribution:
     headers = list(_headers(folder / "METADATA")) or list(_headers(folder / "PKG-INFO"))
     version = next((v for k, v in headers if k == "version"), None)
     if version is None and folder.name.endswith(".dist-info"):
-        version = folder.name[:-10].partition("-")[2] or None
+        version = folder.name[:-10].partition("-")[2]
+    if not version or not version.isprintable() or len(version) > _LONGEST:
+        version = None
     return Distribution(
         folder,
         version,

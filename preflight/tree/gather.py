@@ -9,7 +9,7 @@ from pathlib import Path
 
 from preflight.errors import TreeError
 from preflight.tree.git import Repository, repository_of
-from preflight.tree.paths import absolute
+from preflight.tree.paths import absolute, exists, is_folder, working_folder
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.scan import scan
 
@@ -66,7 +66,7 @@ def gather(given: str, option: str, selection: Selection) -> tuple[list[Given], 
     Raises TreeError when the path is not there, or something in it cannot be read. ``option`` is how it was given.
     """
     path = absolute(given)
-    top = next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+    top = next((folder for folder in (path, *path.parents) if exists(folder / ".git")), None)
     if selection.limited:
         repository = _repository(path, selection)
         if repository is None or top is None:
@@ -82,14 +82,14 @@ def gather(given: str, option: str, selection: Selection) -> tuple[list[Given], 
             return [_given(top / name, path, top, data) for name, data in _indexed(repository, under)], marked
     if not os.path.lexists(path):
         raise TreeError(f"{option} {given} does not exist.", "Paths are relative to the folder preflight runs in.")
-    found = _walk(path, option) if path.is_dir() else [path]
+    found = _walk(path, option) if is_folder(path) else [path]
     files = [_given(file, path, top, None) for file in found]
     return files, marked if selection.limited else frozenset(file.file for file in files)
 
 
 def _repository(path: Path, selection: Selection) -> Repository | None:
     folder = path
-    while not folder.is_dir() and folder.parent != folder:
+    while not is_folder(folder) and folder.parent != folder:
         folder = folder.parent
     return repository_of(folder, selection.environ)
 
@@ -101,11 +101,8 @@ def _under(path: Path, top: Path) -> str:
 
 def _given(file: Path, path: Path, top: Path | None, staged: bytes | None) -> Given:
     """A file below ``path``, read from disk unless git's index gave its content. Raises TreeError."""
-    here = Path.cwd()
-    if top is not None:
-        name = file.relative_to(top).as_posix()
-    else:
-        name = file.relative_to(here).as_posix() if file.is_relative_to(here) else file.as_posix()
+    here = top or working_folder()
+    name = file.relative_to(here).as_posix() if here is not None and file.is_relative_to(here) else file.as_posix()
     parts = file.relative_to(path).parts or (file.name,)
     if staged is not None:
         return Given(file, parts, name, staged, top is not None, staged=True)

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from preflight.errors import FetchError
 from preflight.tree.distinfo import normalized
-from preflight.tree.paths import names_in
+from preflight.tree.paths import is_file, is_folder, names_in
 from preflight.tree.web import Web, shown
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ def _folder(name: str, folder: Path) -> Sequence[DistributionPackage]:
     from pypi_simple import DistributionPackage, ProjectPage
     from pypi_simple.html import Link
 
-    file = folder / "index.html" if folder.is_dir() else folder
-    if file.is_file():
+    file = folder / "index.html" if is_folder(folder) else folder
+    if is_file(file):
         try:
             return ProjectPage.from_html(name, file.read_bytes(), file.as_uri()).packages
         except OSError as error:

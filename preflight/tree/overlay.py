@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from preflight.errors import TreeError, UsageError
+from preflight.model import Undecided
 from preflight.tree.diff import apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
-from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable
+from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
 from preflight.tree.record import is_compiled
@@ -61,6 +62,7 @@ class _Work:
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
 
     def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
         """``--overlay``: a diff, a folder of diffs, a file, or a folder of files."""
@@ -94,8 +96,8 @@ class _Work:
         self._lay(placed, changed)
         if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
             self.notes.append(
-                f"--overlay {given} has {len(others)} Python files that mirror no path of the tree ({others[0]}): they "
-                "are not laid over it."
+                f"--overlay {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
+                f"({others[0]}): not laid over it."
             )
 
     def path(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
@@ -117,15 +119,21 @@ class _Work:
             if path is not None and _can_be_laid(path):
                 placed[path] = file
             elif file.is_diff:
-                diffs.append(file)
+                if file.file in changed:
+                    diffs.append(file)
             elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
                 self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
         elif diffs:
-            self.notes.append(
-                f"{given} has {len(diffs)} diffs ({diffs[0].file.name}), which are not laid over the tree; --overlay "
-                "does that."
+            self.undecided.append(
+                Undecided(
+                    "diff-not-laid-over",
+                    f"{given} has {counted(len(diffs), 'diff')} ({diffs[0].name}) that no --overlay names: what the "
+                    "tree is with them was not checked.",
+                    diffs[0].name,
+                    count=len(diffs),
+                )
             )
         self._lay(placed, changed)
 
@@ -151,6 +159,7 @@ class _Work:
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
             notes=(*self.tree.notes, *self.notes),
+            undecided=(*self.tree.undecided, *self.undecided),
         )
 
     def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
@@ -193,7 +202,7 @@ class _Work:
             self.laid.update(changes)
         if aside := [*applied.skipped, *(f.path for f in applied.failures)]:
             self.notes.append(
-                f"{name} also changes {len(aside)} files that are not checked ({aside[0]}): they are not in the tree's "
+                f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "
                 f"{PACKAGE}/, or not text."
             )
 

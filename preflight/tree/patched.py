@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.model import FileState, Undecided
+from preflight.tree.kinds import counted
+from preflight.tree.paths import exists
 from preflight.tree.reading import feed
 from preflight.tree.record import Entry, Record, climbs_out_of, is_compiled
 from preflight.tree.scan import Listing
@@ -157,7 +159,7 @@ def _sources_only(record: Record, present: set[str], root: Path, inside: str) ->
     ]
     if not any(map(is_compiled, others)):
         return False
-    return not any(path in present if path.startswith(inside) else (root / path).exists() for path in others)
+    return not any(path in present if path.startswith(inside) else exists(root / path) for path in others)
 
 
 def _notes(sources_only: bool, by_size: int) -> list[str]:
@@ -169,8 +171,8 @@ def _notes(sources_only: bool, by_size: int) -> list[str]:
         )
     elif by_size:
         notes.append(
-            f"{by_size} compiled modules larger than {_HASHED_MODULE >> 20} MiB were compared by size, not by hash "
-            "(--all hashes them)."
+            f"{counted(by_size, 'compiled module')} larger than {_HASHED_MODULE >> 20} MiB compared by size, not by "
+            "hash (--all hashes all)."
         )
     return notes
 
