@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.triage.cause import Failure
+from preflight.triage.failure import Failure
 from preflight.triage.launches import Launch
 from preflight.triage.patterns import Cause, Patterns
 
@@ -23,8 +23,9 @@ _SECRET = re.compile(r"(?:api|access|auth)[-_]key|token|password|secret", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """``rule`` None: no rule of this release decides it, or, with ``nature`` set, no static check can. ``whole`` tells
-    whether ``command`` has all of the launch's flags; a word in capitals in it stands for what the log does not show."""
+    """``rule`` None: no rule of this release decides it, or, with ``nature`` set, no static check can. ``whole``
+    tells whether ``command`` has all of the launch's flags; a word in capitals in it stands for what the log does not
+    show."""
 
     cause: str | None
     meaning: str | None

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="",
         default=None,
         metavar="DIR",
-        help="the tree that ran: tells whether the file of the root cause is patched; without DIR: the active environment's",
+        help="the tree that ran: tells whether the file of the root cause is patched; without DIR: the active one",
     )
     parser.add_argument("--vllm", metavar="VERSION", default=None, help="a released vLLM as that tree")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
@@ -50,9 +50,9 @@ def run(
 ) -> int:
     """Read the log and tell its root cause on ``stdout``.
 
-    ``rules`` loads the rulebook; it is called only if the root cause is one that some rule could decide. Returns 0 when no
-    failure was found, 1 when one was, 130 when ``--follow`` was interrupted (what was read until then is told). Raises
-    LogUnreadable, and TreeError, FetchError or UsageError for a tree that was named.
+    ``rules`` loads the rulebook; it is called only if the root cause is one that some rule could decide. Returns 0
+    when no failure was found, 1 when one was, 130 when ``--follow`` was interrupted (what was read until then is
+    told). Raises LogUnreadable, and TreeError, FetchError or UsageError for a tree that was named.
     """
     from preflight.triage.patterns import load_patterns
     from preflight.triage.reader import LogReader

@@ -7,7 +7,7 @@ from typing import Any
 
 from preflight import __version__
 from preflight.model import FORMAT_VERSION
-from preflight.triage.cause import Failure
+from preflight.triage.failure import Failure
 from preflight.triage.report import Triage
 
 
@@ -50,6 +50,7 @@ def triage_data(triage: Triage) -> dict[str, Any]:
             "time": triage.last_time,
             "process": triage.last_process,
         },
+        "ending": triage.ending,
         "notes": list(triage.notes),
     }
 

@@ -10,7 +10,7 @@ from preflight.triage.patterns import Patterns, Stage, Weight
 from preflight.triage.tracebacks import Frame, Raised
 
 if TYPE_CHECKING:
-    from preflight.triage.cause import Outcome
+    from preflight.triage.failure import Outcome
 
 #: Of the exceptions of one launch so many different ones are kept: the first, and those that weigh most.
 MOST_RAISED = 60
@@ -66,11 +66,12 @@ class Launch:
     index: int
     source: str
     first_line: int
-    stage: Stage
-    peak: Stage
+    stage: Stage  #: the last one that any of its processes has come to
     version: str | None = None
     arguments: str | None = None  #: the text behind "non-default args: "
     command: str | None = None  #: the command line, where the log has it
+    ending: str | None = None  #: how it ended, as `preflight launch` has noted it
+    address: str | None = None  #: where the server says that it listens
     progress: Progress | None = None
     progress_line: int = 0  #: the line of the last sign of life that moved the launch on
     progress_time: str | None = None
@@ -93,15 +94,17 @@ class Launch:
         """A line says that the launch has come to ``stage``; another process may be behind, so it never goes back."""
         self.waits = 0
         self.progress_line, self.progress_time = line.number, line.time or self.last_time
-        if stage.rank > self.peak.rank:
-            self.peak = stage
         if stage.rank > self.stage.rank:
             self.stage = stage
 
     def see(self, raised: Raised, weight: Weight, noise: bool) -> None:
-        """An exception; one of the same class and message as an earlier one is only counted, and may add weight to it."""
+        """An exception; one of the same class and message as an earlier one is only counted, and may add weight to
+        it."""
         key = key_of(raised)
         known = self.sightings.get(key)
+        if known is not None and self._is_past(known, weight):
+            del self.sightings[key]
+            known = None
         if known is not None:
             known.count += 1
             known.weight = max(known.weight, weight)
@@ -116,6 +119,11 @@ class Launch:
         if raised.process:
             sighting.processes.append(raised.process)
         self.sightings[key] = sighting
+
+    def _is_past(self, known: Sighting, weight: Weight) -> bool:
+        """What was handled, or outlived by a server, says nothing about the same exception when it comes again."""
+        handled = known.weight is Weight.SPARE and weight is not Weight.SPARE
+        return handled or (self.serving_line is not None and known.raised.start < self.serving_line)
 
     def _make_room(self, weight: Weight, now: int) -> bool:
         """What weighs less goes first, then what a serving server has long outlived."""
@@ -162,8 +170,8 @@ class Launches:
         self.count = 0
 
     def current(self, source: str, number: int) -> Launch:
-        """The launch that ``source`` is in. What begins none of its own (the kernel in a journal, a sidecar) is taken to
-        speak of the one that wrote last."""
+        """The launch that ``source`` is in. What begins none of its own (the kernel in a journal, a sidecar) is taken
+        to speak of the one that wrote last."""
         return self._current.get(source) or self.last or self._begin(source, number)
 
     def open(self, kind: str, line: Line) -> Launch:
@@ -175,6 +183,7 @@ class Launches:
             if launch is None or launch.seen or launch.exit_line is not None or len(self._current) >= _MOST_SOURCES:
                 launch = self._begin(line.source, line.number)
             else:
+                launch.source = line.source
                 self._current[line.source] = launch
         # One that is named `ApiServer_3` is one of several of the same launch, and repeats what the others say.
         key = (kind, line.process or "")
@@ -201,7 +210,7 @@ class Launches:
             if before.sightings or before.signs or before.loose:
                 self._earlier.append(before)
                 del self._earlier[:-MOST_LAUNCHES]
-        launch = Launch(self.count, source, number, self._first, self._first, last_line=number)
+        launch = Launch(self.count, source, number, self._first, last_line=number)
         for other in [name for name, theirs in self._current.items() if theirs is before]:
             self._current[other] = launch
         if len(self._current) >= _MOST_SOURCES:

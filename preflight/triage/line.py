@@ -1,8 +1,8 @@
 """One line of a log -> who wrote it, how serious it is, and the text itself, free of every prefix.
 
 The shapes are those of vLLM 0.5 to 0.33 (``vllm/logging_utils/formatter.py``, ``decorate_logs`` in
-``vllm/utils/system_utils.py``, ``_add_prefix`` before that), of torch's and glog's logs, of Ray's log forwarding, and of
-what stands between a process and a file: docker compose, Kubernetes (CRI and ``kubectl logs --prefix``), journald.
+``vllm/utils/system_utils.py``, ``_add_prefix`` before that), of torch's and glog's logs, of Ray's log forwarding, and
+of what stands between a process and a file: docker compose, Kubernetes (CRI and ``kubectl logs --prefix``), journald.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _OUTER = re.compile(
     r"""
     \[?(?P<date>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?(?:[ \t]{1,8}|$)
-        (?:std(?:out|err)[ ][FP](?:[ ]|$))?                                    # Kubernetes: the container runtime's format
+        (?:std(?:out|err)[ ][FP](?:[ ]|$))?                                    # Kubernetes: the container runtime
         (?:(?P<unit1>[\w.-]{1,80}[ ][\w.@-]{1,80})\[\d{1,9}\]:(?:[ ]|$))?      # journalctl -o short-iso
     | (?P<month>[A-Z][a-z]{2}[ ][ \d]\d[ ]\d\d:\d\d:\d\d)(?:\.\d{1,9})?[ ]
         (?P<unit2>[\w.-]{1,80}[ ][^\s\[:]{1,80})(?:\[\d{1,9}\])?:(?:[ ]|$)     # syslog, journalctl
@@ -41,7 +41,7 @@ _HEAD = re.compile(
     rf"""
     (?P<level>{_LEVELS})
     (?: [ ]{{1,8}}(?P<time>\d\d-\d\d[ ]\d\d:\d\d:\d\d)(?:[.,]\d{{1,9}})?[ ]
-        \[?(?P<place>[^\]\s]{{1,200}}:\d{{1,9}})\](?:[ ]|$)                    # vLLM; before 0.7 without the first bracket
+        \[?(?P<place>[^\]\s]{{1,200}}:\d{{1,9}})\](?:[ ]|$)                    # vLLM; before 0.7 without one bracket
       | :[ ]{{1,10}} )                                                         # uvicorn
     """,
     re.X,
@@ -55,15 +55,19 @@ _LATE_HEAD = re.compile(
     re.X,
 )
 _GLOG = re.compile(
-    r"\[?(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}\d{1,9} (?P<place>[^\]\s]{1,200}:\d{1,9})\](?: |$)"
+    r"\[?(?P<level>[IWEF])\d{4} (?P<time>\d\d:\d\d:\d\d)\.\d{1,9} {1,8}(?:\d{1,9} )?"
+    r"(?P<place>[^\]\s]{1,200}:\d{1,9})\](?: |$)"
 )
 _GLOG_LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
+#: Ray prints lines that several workers write alike once.
+_RAY_SUFFIX = " across cluster]"
+_REPEATED = re.compile(r" \[repeated \d{1,9}x across cluster\]$")
 _MOST_WRITERS = 4096
 
 
 class Stream(NamedTuple):
-    """What tells one writer from another: two lines of one traceback have the same. ``source`` is the container, the pod
-    or the unit, ``node`` the machine or the rank."""
+    """What tells one writer from another: two lines of one traceback have the same. ``source`` is the container, the
+    pod or the unit, ``node`` the machine or the rank."""
 
     source: str = ""
     process: str | None = None
@@ -72,13 +76,16 @@ class Stream(NamedTuple):
     node: str = ""
 
 
+_NOBODY = Stream()
+
+
 @dataclass(slots=True)
 class Line:
     """``text`` keeps its indentation, which tracebacks need."""
 
     number: int
     text: str
-    stream: Stream = Stream()
+    stream: Stream = _NOBODY
     level: str | None = None
     time: str | None = None
 
@@ -109,6 +116,8 @@ class LineReader:
             return Line(number, text)
         if not text.isprintable() or "^[[" in text:
             text = _CONTROL.sub("", _ANSI.sub("", text))
+        if text.endswith(_RAY_SUFFIX):
+            text = _REPEATED.sub("", text)
         if self._prefix and text.startswith(self._prefix):
             last, at = self._last, len(self._prefix)
             if last.level is not None or text.startswith(" ", at):

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from string import Formatter
 
-from preflight.rulebook.load import _parse, _text, own_rules_folder
-from preflight.rulebook.reader import _Table
+from preflight.rulebook.load import own_rules_folder
+from preflight.rulebook.table import Table, parse_text, read_text
 
 
 class Weight(IntEnum):
@@ -70,8 +70,8 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of a launch. ``markers`` are expressions for what vLLM writes when it begins, ``functions`` those that only run in it
-    (``function`` or ``file.py:function``)."""
+    """A part of a launch. ``markers`` are expressions for what vLLM writes when it begins, ``functions`` those that
+    only run in it (``function`` or ``file.py:function``)."""
 
     name: str
     rank: int
@@ -139,8 +139,8 @@ class _File:
     """One file as a table, whose every key must be understood."""
 
     def __init__(self, file: Path) -> None:
-        text = _text(file)
-        self._table = _Table(_parse(file, text), file, text, ())
+        text = read_text(file)
+        self._table = Table(parse_text(file, text), file, text, ())
 
     def __enter__(self) -> _File:
         return self
@@ -152,27 +152,27 @@ class _File:
     def regexes(self, key: str) -> tuple[str, ...]:
         return _regexes(self._table, key)
 
-    def each(self, key: str) -> Iterator[_Table]:
+    def each(self, key: str) -> Iterator[Table]:
         for entry in self._table.tables(key):
             yield entry
             entry.finish()
 
 
-def _noise(entry: _Table) -> Noise:
+def _noise(entry: Table) -> Noise:
     return Noise(entry.text("contains"), entry.text("why"))
 
 
-def _handled(entry: _Table) -> Handled:
+def _handled(entry: Table) -> Handled:
     return Handled(entry.text("contains"), entry.text("verdict", among=["handled", "fatal"]) == "fatal")
 
 
-def _echo(entry: _Table) -> Echo:
+def _echo(entry: Table) -> Echo:
     entry.text("why")
     flow = entry.text("kind", among=["echo", "flow"]) == "flow"
     return Echo(_regex(entry, "exception"), _regex(entry, "message"), _regex(entry, "path"), flow)
 
 
-def _ending(entry: _Table) -> Ending:
+def _ending(entry: Table) -> Ending:
     pattern = _regex(entry, "pattern")
     message = entry.text("message", required=False)
     _placeholders(entry, "message", message, pattern)
@@ -180,11 +180,11 @@ def _ending(entry: _Table) -> Ending:
     return Ending(entry.text("contains"), pattern, entry.text("exception"), message, Weight[weight.upper()])
 
 
-def _stage(entry: _Table, rank: int) -> Stage:
+def _stage(entry: Table, rank: int) -> Stage:
     return Stage(entry.text("name"), rank, _regexes(entry, "markers"), frozenset(entry.texts("functions")))
 
 
-def _cause(entry: _Table, stages: set[str]) -> Cause:
+def _cause(entry: Table, stages: set[str]) -> Cause:
     message = _regex(entry, "message")
     meaning, help = entry.text("meaning"), entry.text("help")
     _placeholders(entry, "meaning", meaning, message)
@@ -211,25 +211,25 @@ def _cause(entry: _Table, stages: set[str]) -> Cause:
     )
 
 
-def _regexes(entry: _Table, key: str) -> tuple[str, ...]:
+def _regexes(entry: Table, key: str) -> tuple[str, ...]:
     for text in entry.texts(key):
         _compiled(entry, key, text)
     return tuple(entry.texts(key))
 
 
-def _regex(entry: _Table, key: str) -> re.Pattern[str] | None:
+def _regex(entry: Table, key: str) -> re.Pattern[str] | None:
     text = entry.text(key, required=False)
     return _compiled(entry, key, text) if text else None
 
 
-def _compiled(entry: _Table, key: str, text: str) -> re.Pattern[str]:
+def _compiled(entry: Table, key: str, text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
         raise entry.error(key, f"`{text}` is no regular expression: {error}", "correct it") from None
 
 
-def _placeholders(entry: _Table, key: str, text: str, pattern: re.Pattern[str] | None) -> None:
+def _placeholders(entry: Table, key: str, text: str, pattern: re.Pattern[str] | None) -> None:
     groups = pattern.groupindex if pattern is not None else {}
     try:
         names = [name for _, name, _, _ in Formatter().parse(text) if name is not None]

@@ -16,6 +16,7 @@ from preflight.triage.tracebacks import MOST_FRAMES, Frame, Raised, Tracebacks
 #: So many lines behind an exception or another sign are read one by one: its message may go on.
 _ATTENTION = 24
 _MOST_SIGNS = 40
+_MILD = ("DEBUG", "INFO", "WARNING")
 _LONGEST_ARGUMENTS = 8000
 
 #: Every line that matters, and is no INFO line, has one of these. Short, since many words of the tables share them.
@@ -32,9 +33,12 @@ _VERSION = re.compile(r"(?:API server version|server version|█.* version) v?(?
 _ENGINE_VERSION = re.compile(r"LLM engine \(v(?P<version>[\w.+-]{1,60})\)")
 _ARGUMENTS = re.compile(r"(?:non-default )?args: (?P<arguments>(?:\{|Namespace\().*)")
 _REFUSAL = re.compile(r"(?P<program>\S*(?:vllm|\.py|api_server)(?: [\w-]{1,40}){0,3}): error: (?P<message>\S.*)")
-_OURS = re.compile(r"# preflight launch: (?P<command>.*)")
+_ADDRESS = re.compile(r"(?:server|running) .{0,40}?\bon (?P<url>https?://[^\s()]{1,300})")
+_OWN = "# preflight launch: "
+_OURS = re.compile(rf"{_OWN}(?P<command>.*)")
 _PROGRESS = re.compile(
-    r"(?P<percent>\d{1,3})%(?: Completed \||\|[^|]{0,200}\|) ?(?P<done>\d{1,7})/(?P<total>\d{1,7}) \[(?P<elapsed>[\d:]{1,12})<"
+    r"(?P<percent>\d{1,3})%(?: Completed \||\|[^|]{0,200}\|) ?(?P<done>\d{1,7})/(?P<total>\d{1,7}) "
+    r"\[(?P<elapsed>[\d:]{1,12})<"
 )
 
 
@@ -63,7 +67,8 @@ class Reading:
 class LogReader:
     """Feed it the log's bytes, in pieces of any size; ``finish`` ends it."""
 
-    def __init__(self, patterns: Patterns) -> None:
+    def __init__(self, patterns: Patterns, lines_before: int = 0) -> None:
+        """``lines_before``: so many lines of the file stand before the bytes that are fed."""
         self._patterns = patterns
         self._launches = Launches(patterns)
         self._lines = LineReader()
@@ -88,13 +93,13 @@ class LogReader:
             (patterns.waiting, self._wait),
             (patterns.shutdown, self._shut_down),
             (("(?:non-default )?args: [{N]", "vLLM (?:API )?server version ", "[ ▄]{0,40}█"), self._opening),
-            (("# preflight launch: ",), self._ours),
+            ((_OWN,), self._ours),
         ):
             parts += words
             self._beginnings += [act] * len(words)
         self._beginning = re.compile("|".join(f"(?P<b{number}>{part})" for number, part in enumerate(parts)))
         dull = dull_lines("|".join(parts))
-        self._scanner = Scanner(self._each, dull, tuple(word.encode() for word in WORDS))
+        self._scanner = Scanner(self._each, dull, tuple(word.encode() for word in WORDS), lines_before)
 
     def feed(self, data: bytes) -> None:
         """The next bytes of the log."""
@@ -112,7 +117,7 @@ class LogReader:
 
     def finish(self) -> Reading:
         """The log is over."""
-        number, tail = self._scanner.finish()
+        number, tail = self._scanner.finish(_OWN.encode())
         self._tracebacks.finish()
         last = self._lines.read(number, tail.decode("utf-8", "replace")) if tail else None
         if last is not None:
@@ -148,7 +153,7 @@ class LogReader:
         if level != "ERROR" and level != "WARNING" and (found := self._beginning.match(text)) is not None:
             number = int((found.lastgroup or "b0")[1:])
             launch = self._beginnings[number](launch, line)
-        if level == "INFO" or level == "DEBUG":
+        if level == "INFO" or level == "DEBUG":  # the fast way out: most lines leave here
             return
         noisy = self._any_noise.search(f"{line.stream.place} {text}" if line.stream.place else text)
         if noisy is not None:
@@ -186,6 +191,8 @@ class LogReader:
             launch.progress = Progress(percent, int(found["done"]), int(found["total"]), found["elapsed"], line.number)
         if stage is self._serving and launch.serving_line is None:
             launch.serving_line = line.number
+        if (address := _ADDRESS.search(line.text)) is not None:
+            launch.address = address["url"]
         if launch.version is None and (version := _ENGINE_VERSION.search(line.text)) is not None:
             launch.version = version["version"]
         return launch
@@ -221,7 +228,7 @@ class LogReader:
         if (found := _OURS.match(line.text)) is None:
             return launch
         if found["command"].startswith("the command "):
-            launch.exit_line = line.number
+            launch.exit_line, launch.ending = line.number, found["command"]
             return launch
         launch = self._launches.open("command", line)
         launch.command = found["command"]
@@ -265,14 +272,16 @@ class LogReader:
         launch.see(raised, weight, noise)
         # The logger's message above a traceback is no error of its own.
         launch.loose = [entry for entry in launch.loose if entry[0].text.strip() != raised.before.strip()]
-        if weight is Weight.CERTAIN and raised.level is None and raised.process is None and not launch.seen:
+        # It came before the launch could name itself. Of another container it would say nothing.
+        nameless = raised.level is None and raised.process is None and raised.stream.source in ("", launch.source)
+        if weight is Weight.CERTAIN and nameless and not launch.seen:
             launch.exit_line = raised.line
 
     def _weight(self, raised: Raised) -> Weight:
         for entry in self._patterns.handled:
             if entry.contains in raised.before:
                 return Weight.CERTAIN if entry.fatal else Weight.SPARE
-        if raised.level in ("DEBUG", "INFO", "WARNING"):
+        if raised.level in _MILD:
             return Weight.SPARE
         if raised.level == "ERROR" or not (raised.frames or raised.type is None):
             return Weight.LIKELY

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.triage.advice import Advice, advise
-from preflight.triage.cause import Failure, State
+from preflight.triage.failure import Failure, State
 from preflight.triage.launches import Launch, Progress
 from preflight.triage.patterns import Patterns
 from preflight.triage.reader import NoiseSeen, Reading
@@ -39,7 +39,8 @@ class Triage:
     """The whole answer.
 
     ``state`` is that of the launch that is told: the last one that failed, else the last. ``later`` is the state of the
-    log's last launch where that is another one. ``patched`` and ``advice`` are of the root cause.
+    log's last launch where that is another one. ``patched`` and ``advice`` are of the root cause, ``ending`` is what
+    `preflight launch` noted.
     """
 
     state: State | None
@@ -60,6 +61,7 @@ class Triage:
     last_text: str
     last_time: str | None
     last_process: str | None
+    ending: str | None
     notes: tuple[str, ...]
 
     @property
@@ -101,6 +103,7 @@ def answer(
         last_text=line.text.strip()[:300] if line is not None else "",
         last_time=line.time if line is not None else None,
         last_process=line.process if line is not None else None,
+        ending=told.ending,
         notes=notes,
     )
 
@@ -137,25 +140,25 @@ def _patched(root: Failure, tree: Tree | None) -> bool | None:
 
 def _of_nothing(reading: Reading, patterns: Patterns, notes: tuple[str, ...]) -> Triage:
     """An empty log."""
-    stage = patterns.stages[0].name
     return Triage(
-        None,
-        stage,
-        None,
-        None,
-        None,
-        None,
-        (),
-        (),
-        reading.noise,
-        0,
-        reading.launch_count,
-        None,
-        (),
-        None,
-        0,
-        "",
-        None,
-        None,
-        notes,
+        state=None,
+        stage=patterns.stages[0].name,
+        progress=None,
+        root=None,
+        patched=None,
+        advice=None,
+        cascade=(),
+        survived=(),
+        noise=reading.noise,
+        launch=0,
+        launches=reading.launch_count,
+        later=None,
+        earlier=(),
+        vllm=None,
+        last_line=0,
+        last_text="",
+        last_time=None,
+        last_process=None,
+        ending=None,
+        notes=notes,
     )

@@ -1,8 +1,8 @@
 """Bytes of a log -> the lines that matter, in constant memory and in time linear in the size.
 
-A log may have gigabytes, of which a launch's failure is a few hundred lines. Whole runs of INFO lines are skipped by one
-regular expression; what is no such line is searched for a few words, which ``bytes.find`` does at gigabytes a second; and
-only lines that have one of them, or follow closely on one that asked for it, are looked at one by one.
+A log may have gigabytes, of which a launch's failure is a few hundred lines. Whole runs of INFO lines are skipped by
+one regular expression; what is no such line is searched for a few words, which ``bytes.find`` does at gigabytes a
+second; and only lines that have one of them, or follow closely on one that asked for it, are looked at one by one.
 """
 
 from __future__ import annotations
@@ -24,17 +24,24 @@ _ALIKE = 16
 class Scanner:
     """Cuts lines out of blocks.
 
-    ``each(number, line)`` is called for every line that matters, in order, and answers whether the following line matters
-    too, whatever is in it. ``dull`` matches runs of whole lines that do not matter, ``words`` stand in those that do.
+    ``each(number, line)`` is called for every line that matters, in order, and answers whether the following line
+    matters too, whatever is in it. ``dull`` matches runs of whole lines that do not matter, ``words`` stand in those
+    that do.
     """
 
-    def __init__(self, each: Callable[[int, bytes], bool], dull: re.Pattern[bytes], words: tuple[bytes, ...]) -> None:
+    def __init__(
+        self,
+        each: Callable[[int, bytes], bool],
+        dull: re.Pattern[bytes],
+        words: tuple[bytes, ...],
+        lines_before: int = 0,
+    ) -> None:
         self._each = each
         self._dull = dull
         self._words = words
         self._carry: list[bytes] = []
         self._carried = 0
-        self._number = 1  #: of the line that the next byte belongs to
+        self._number = lines_before + 1  #: of the line that the next byte belongs to
         self._close = False
         self._tail = b""
         self.size = 0
@@ -54,15 +61,19 @@ class Scanner:
         self._carry, self._carried = ([rest], len(rest)) if rest else ([], 0)
         self._block(block)
 
-    def finish(self) -> tuple[int, bytes]:
-        """The end of the log. Returns the number of its last line that is not blank, and the line."""
+    def finish(self, but: bytes) -> tuple[int, bytes]:
+        """The end of the log. Returns the number of its last line that is not blank and does not begin with ``but``,
+        and the line."""
         if self._carry:
             block = b"".join(self._carry)
             self._carry, self._carried = [], 0
             self._block(block)
-        tail = self._tail.rstrip()
-        last = tail.replace(b"\r", b"\n").rpartition(b"\n")[2]
-        return self._number - self._tail.count(b"\n", len(tail)), last[:LONGEST_LINE]
+        lines = self._tail.split(b"\n")
+        for back, line in enumerate(reversed(lines)):
+            last = line.rstrip().rpartition(b"\r")[2]
+            if last and not last.startswith(but):
+                return self._number - back, last[:LONGEST_LINE]
+        return self._number, b""
 
     def _block(self, block: bytes) -> None:
         self._tail = (self._tail + block)[-_TAIL:] if len(block) < _TAIL else block[-_TAIL:]
@@ -89,8 +100,8 @@ class Scanner:
                 at = max(at, until)
 
     def _closely(self, block: bytes, at: int) -> int:
-        """Look at the line that begins at ``at``, and at those behind it for as long as they are asked for. Returns where
-        the next one begins."""
+        """Look at the line that begins at ``at``, and at those behind it for as long as they are asked for. Returns
+        where the next one begins."""
         end = len(block)
         while at < end:
             stop = block.find(b"\n", at)

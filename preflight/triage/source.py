@@ -31,8 +31,8 @@ class LogUnreadable(PreflightError):
 class Log:
     """One log. ``blocks`` may be asked for once; ``notes`` then says what was amiss with it.
 
-    ``name`` is a path, or ``-`` for ``stdin``. With ``follow`` the end of the file is not the end: ``enough()`` is asked
-    in every pause, with the seconds since the last byte, and ends it.
+    ``name`` is a path, or ``-`` for ``stdin``. With ``follow`` the end of the file is not the end: ``enough()`` is
+    asked in every pause, with the seconds since the last byte, and ends it.
     """
 
     def __init__(self, name: str, stdin: BinaryIO, follow: bool = False) -> None:
@@ -45,7 +45,7 @@ class Log:
     def blocks(self, enough: Callable[[float], bool] = lambda silence: True) -> Iterator[bytes]:
         """The log's bytes. Raises LogUnreadable when reading fails in the middle."""
         try:
-            first = self._stream.read(_BLOCK)
+            first = self._read()
         except OSError as error:
             raise self._unreadable(error) from error
         for magic, (kind, command) in _COMPRESSED.items():
@@ -70,6 +70,11 @@ class Log:
         if self._name != "-":
             self._stream.close()
 
+    def _read(self) -> bytes:
+        """What is there now: a pipe whose writer takes its time must not be waited for until a whole block is full."""
+        read = getattr(self._stream, "read1", self._stream.read)
+        return read(_BLOCK)
+
     def _raw(self, first: bytes, enough: Callable[[float], bool]) -> Iterator[bytes]:
         data = first
         heard = time.monotonic()
@@ -87,7 +92,7 @@ class Log:
                 )
             else:
                 time.sleep(_PAUSE)
-            data = self._stream.read(_BLOCK)
+            data = self._read()
 
     def _was_replaced(self) -> bool:
         """A rotated log is another file under the same name; one that was cut off is shorter than what was read."""

@@ -1,4 +1,5 @@
-"""The answer for people: the root cause first, then what it means and what to do, then what followed; a sentence ends it."""
+"""The answer for people: the root cause first, then what it means and what to do, then what followed; a sentence ends
+it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from preflight.render.display import Painter, one_line, wrapped
 from preflight.triage.advice import Advice
-from preflight.triage.cause import Failure, State
+from preflight.triage.failure import Failure, State
 from preflight.triage.report import Triage
 
 _INDENT = "  "
@@ -50,7 +51,8 @@ class _Page:
         if root.place is not None:
             known = {True: " (patched)", False: " (as released)", None: ""}[triage.patched]
             function = f", in {root.place.function}" if root.place.function else ""
-            yield f"{_INDENT}{self._paint(one_line(f'{root.place.path}:{root.place.line}'), 'strong')}{known}{one_line(function)}"
+            where = self._paint(one_line(f"{root.place.path}:{root.place.line}"), "strong")
+            yield f"{_INDENT}{where}{known}{one_line(function)}"
         if root.code:
             yield f"{_INDENT}    {one_line(root.code)[: self._width - 8]}"
         if root.innermost is not None:
@@ -128,9 +130,7 @@ class _Page:
                 State.UNFINISHED: "has not failed as far as the log goes, and does not serve yet",
                 State.FAILED: "failed",
             }[triage.later]
-            yield from self._wrapped(
-                f"This is launch {triage.launch}; the last launch of the log, {triage.launches}, {said}.", ""
-            )
+            yield from self._wrapped(f"Told is launch {triage.launch}; the last one, {triage.launches}, {said}.", "")
 
     def ending(self) -> Iterator[str]:
         """A log that just stops is named as such, with what its last line allows to say."""
@@ -143,9 +143,12 @@ class _Page:
             f"The log just stops, in: {triage.stage}. Its last line ({triage.last_line}) was written{when}{who}:", ""
         )
         yield f"{_INDENT}{_INDENT}{one_line(triage.last_text)[: self._width - 4]}"
+        if triage.ending is not None:
+            yield from self._wrapped(f"`preflight launch` noted: {triage.ending}.", "", "")
+            return
         yield from self._wrapped(
-            "Nothing in it says why. Either the launch still runs or waits, or it was killed from outside (exit code 137 and "
-            "`dmesg` tell of the out-of-memory killer), which no process can log.",
+            "Nothing in it says why. Either the launch still runs or waits, or it was killed from outside, which no "
+            "process can log: exit code 137 and `dmesg` tell of the out-of-memory killer.",
             "",
             "",
         )
@@ -175,13 +178,13 @@ class _Page:
         if triage.state is None:
             return self._paint("The log is empty.", "warning")
         if root is None:
+            errors = f" ({len(triage.survived)} errors on the way)" if triage.survived else ""
             said = {
-                State.SERVING: f"no failure found; it serves{f' ({len(triage.survived)} errors on the way)' if triage.survived else ''}",
+                State.SERVING: f"no failure found; it serves{errors}",
                 State.STOPPED: "no failure found; it served and was ended",
             }.get(triage.state, f"no failure found; the log stops in: {triage.stage}")
-            return self._paint(
-                one_line(f"{version}{launches}{said}."), "good" if triage.state is not State.UNFINISHED else "warning"
-            )
+            style = "warning" if triage.state is State.UNFINISHED else "good"
+            return self._paint(one_line(f"{version}{launches}{said}."), style)
         place = f" at {root.place.path}:{root.place.line}" if root.place is not None else ""
         what = root.exception or "an error"
         which = f"launch {triage.launch} " if triage.launches > 1 else ""

@@ -1,8 +1,8 @@
 """Lines of many processes, mixed -> the exceptions that they raised, with frames, chains and messages inside messages.
 
-The shapes are those of Python's ``traceback`` module (3.8 to 3.14), of exception groups, of a traceback printed through a
-logger (each line with its own prefix), of multiprocessing's ``Process X:``, and of Ray, which writes the remote traceback
-into the message of the local exception.
+The shapes are those of Python's ``traceback`` module (3.8 to 3.14), of exception groups, of a traceback printed
+through a logger (each line with its own prefix), of multiprocessing's ``Process X:``, and of Ray, which writes the
+remote traceback into the message of the local exception.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ LONGEST_TEXT = 1000
 LONGEST_PAUSE = 5000
 #: So many lines that do not belong to it may stand inside a traceback, in its own stream.
 _MOST_STRANGERS = 20
+_MOST_GROUPS = 32
 
 HEADER = "Traceback (most recent call last):"
 _GROUP_HEADER = f"+ Exception Group {HEADER}"
@@ -32,9 +33,11 @@ _FRAME = re.compile(r'\s*File "(?P<path>[^"\n]{1,400})", line (?P<line>\d{1,9})(
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_<][A-Za-z0-9_<>]*){0,12}"
 _EXCEPTION = re.compile(rf"(?P<type>{_NAME})(?P<inner>\([\w.]{{1,100}}\))?(?:: ?(?P<message>.*))?$", re.S)
 _LONE = re.compile(
-    rf"(?P<type>(?:{_NAME}\.)?[A-Z][A-Za-z0-9]*(?:Error|Exception|Exit|Interrupt))(?P<inner>\([\w.]{{1,100}}\))?: ?(?P<message>\S.*)$",
+    rf"(?P<type>(?:{_NAME}\.)?[A-Z][A-Za-z0-9]*(?:Error|Exception|Exit|Interrupt))"
+    r"(?P<inner>\([\w.]{1,100}\))?: ?(?P<message>\S.*)$",
     re.S,
 )
+_MILD = ("DEBUG", "INFO", "WARNING")
 _NOT_TYPES = frozenset({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL", "NOTE", "Note"})
 _GROUP = re.compile(r"(?P<indent> {0,64})[|+](?P<rule>-?\+?-{4,}(?: (?P<number>\d{1,6}|\.\.\.) -{4,})?)?(?: |$)")
 _PROCESS = re.compile(r"Process ([\w.:-]{1,80}):$")
@@ -65,8 +68,8 @@ class Frame(NamedTuple):
 class Raised:
     """One exception of a log. ``type`` None: its traceback is cut off before the exception.
 
-    ``start`` is the line of its header, ``line`` the one that names it. ``before`` is what the process wrote just before
-    the traceback: a logger's message, ``Process EngineCore_DP0:``, ``Exception ignored in``.
+    ``start`` is the line of its header, ``line`` the one that names it. ``before`` is what the process wrote just
+    before the traceback: a logger's message, ``Process EngineCore_DP0:``, ``Exception ignored in``.
     """
 
     type: str | None
@@ -79,6 +82,7 @@ class Raised:
     level: str | None
     time: str | None
     before: str
+    message_follows: bool = False  #: the first line of the message is empty
     details: list[str] = field(default_factory=list)
     causes: list[tuple[Link, Raised]] = field(default_factory=list)
     effect: Raised | None = None
@@ -94,6 +98,11 @@ class Raised:
     def first(self) -> Raised:
         """The first print of this exception."""
         return self if self.same is None else self.same
+
+    def add_detail(self, text: str) -> None:
+        """A line behind the exception, which may be more of its message. Of very many only the first are kept."""
+        if len(self.details) < MOST_DETAILS:
+            self.details.append(text[:LONGEST_TEXT])
 
     def add_cause(self, link: Link, cause: Raised) -> None:
         """``cause`` led to this one. Of very many only the first are kept."""
@@ -164,11 +173,8 @@ class Tracebacks:
         text = line.text
         if not text or text.isspace():
             return stream.open > 0
-        if stream.margin or (text[0] == " " and _GROUP_HEADER in text):
-            margin = _GROUP.match(text)
-        else:
-            margin = None
-        if margin is not None:
+        grouped = stream.margin or (text[0] == " " and text.endswith(_GROUP_HEADER))
+        if grouped and (margin := _GROUP.match(text)) is not None:
             if margin["rule"]:
                 self._member(stream, margin)
                 return True
@@ -182,7 +188,7 @@ class Tracebacks:
         return taken
 
     def _part(self, key: Stream, stream: _Stream, line: Line, text: str) -> bool:
-        if HEADER in text:
+        if text.endswith(HEADER):
             self._header(key, stream, line, text)
             return True
         if 'File "' in text and (frame := _FRAME.match(text)) is not None:
@@ -195,7 +201,7 @@ class Tracebacks:
         return self._outside(stream, line, text)
 
     def _header(self, key: Stream, stream: _Stream, line: Line, text: str) -> None:
-        ahead = text[: text.index(HEADER)].strip(" +|")
+        ahead = text.removesuffix(HEADER).strip(" +|")
         if ahead and ahead != "Exception Group":
             stream.before, stream.before_line = ahead, line.number
         # One traceback may begin inside another: the first was cut off, or two writers share a stream. The frames then
@@ -248,6 +254,7 @@ class Tracebacks:
         return False
 
     def _outside(self, stream: _Stream, line: Line, text: str) -> bool:
+        """A line while no traceback is open, that begins none."""
         if text.startswith((_DIRECT, _CONTEXT)):
             stream.link = Link.CAUSE if text.startswith(_DIRECT) else Link.CONTEXT
             return True
@@ -256,36 +263,24 @@ class Tracebacks:
             return True
         if (process := _PROCESS.match(text)) is not None:
             stream.process = process[1]
-        elif (
-            text[0].isalpha()
-            and (lone := _LONE.match(text)) is not None
-            and line.level in (None, "ERROR", "CRITICAL", "FATAL")
-        ):
+        elif line.level not in _MILD and text[0].isalpha() and (lone := _LONE.match(text)) is not None:
             # An exception without a traceback: somebody printed it, or the log begins with it.
             stream.start, stream.head, stream.frames = line.number, line, []
-            last = stream.last
-            if (
-                stream.link is None
-                and last is not None
-                and last.message.endswith(":")
-                and line.number - last.line < MOST_DETAILS
-            ):
+            if stream.link is None and stream.last is not None and self._goes_on(stream.last, line):
                 stream.link = Link.MESSAGE
             self._emit(stream, line, lone)
             return True
         last = stream.last
-        if (
-            last is not None
-            and len(last.details) < MOST_DETAILS
-            and line.number - last.line < 100
-            and stream.link is None
-        ):
-            last.details.append(text[:LONGEST_TEXT])
-            if not last.message:
-                last.message = text.strip()[:LONGEST_TEXT]
+        if last is not None and stream.link is None and line.number - last.line < 100:
+            last.add_detail(text)
         stream.fresh = False
         stream.before, stream.before_line = text[:LONGEST_TEXT], line.number
         return False
+
+    @staticmethod
+    def _goes_on(last: Raised, line: Line) -> bool:
+        """What stands so closely behind a message that ends with a colon is part of it."""
+        return last.message.endswith(":") and line.number - last.line < MOST_DETAILS
 
     def _close(self, key: Stream, stream: _Stream, line: Line, found: re.Match[str]) -> None:
         self._emit(stream, line, found)
@@ -298,10 +293,10 @@ class Tracebacks:
 
     def _emit(self, stream: _Stream, line: Line, found: re.Match[str]) -> None:
         inner = found["inner"]
-        raised = self._made(stream, line, found["type"] + (inner or ""), (found["message"] or "").strip())
-        if inner:
-            # Ray's RayTaskError(ValueError): the class that the user knows is the one in brackets.
-            raised.type = inner.strip("()")
+        # Ray's RayTaskError(ValueError): the class that the user knows is the one in brackets.
+        name = inner.strip("()") if inner else found["type"]
+        raised = self._made(stream, line, name, (found["message"] or "").strip())
+        raised.message_follows = found["message"] is not None and not raised.message
         self._connect(stream, raised)
         stream.last, stream.fresh, stream.link = raised, True, None
         stream.before = ""
@@ -345,15 +340,15 @@ class Tracebacks:
         part.before = whole.before or part.before
 
     def _member(self, stream: _Stream, margin: re.Match[str]) -> None:
-        """``+-+---- 1 ----`` opens the group that was printed last, further ones separate its members, a plain rule ends it."""
+        """``+-+---- 1 ----`` opens the group that was printed last, further ones separate its members, a plain rule
+        ends it."""
         indent = len(margin["indent"])
         if margin["number"] is None:
             while stream.groups and stream.groups[-1][0] >= indent - 2:
                 stream.groups.pop()
             stream.margin = bool(stream.groups)
-        elif margin["number"] == "1" and margin["rule"].startswith("-+") and stream.last is not None:
-            if len(stream.groups) < 32:
-                stream.groups.append((indent, stream.last))
+        elif margin["rule"].startswith("-+") and stream.last is not None and len(stream.groups) < _MOST_GROUPS:
+            stream.groups.append((indent, stream.last))
         stream.link = None
 
     def _abandon(self, key: Stream, stream: _Stream) -> None:
