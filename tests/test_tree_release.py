@@ -155,6 +155,11 @@ def test_an_unknown_version_names_the_nearest(index):
     assert "0.16.0, 0.17.0" in raised.value.message and "2.0" not in raised.value.message
 
 
+def test_a_build_for_an_accelerator_is_a_build_of_the_version(index):
+    index.wheels[WHEEL.format("0.17.0+cu129")] = spread_wheel(version="0.17.0+cu129")
+    assert fetch_release("vllm", "0.17.0").name == "vllm-0.17.0+cu129"
+
+
 @pytest.mark.parametrize("wanted", ["nonsense", ">=99", "==0.16.0.*.*", "", "0.16.0;x", "../../etc"])
 def test_what_is_no_version_is_said(index, wanted):
     with pytest.raises(FetchError):

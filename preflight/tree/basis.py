@@ -46,7 +46,7 @@ def basis(request: TreeRequest, location: Location, listing: Listing, environ: M
         "no-reference",
         f"Which files of {location.root} are patched is not known: {why}. Say what to compare with: --vllm VERSION "
         "(a release) or --base-ref REF (a git commit).",
-        decisive=True,
+        decisive=not request.whole_tree,  # with --all nothing hangs on it: every file is checked
     )
     return Basis(Comparison({}, (), (undecided, *unseen(listing))), None, record)
 

@@ -89,6 +89,8 @@ def choose(name: str, wanted: str, found: Sequence[Wheel]) -> Wheel:
     except InvalidVersion:
         raise FetchError(f"{wanted!r} is no version of {name}; the index has {_near(found, None)}.", _HELP) from None
     same = [wheel for wheel in found if wheel.version == version]
+    if not same and version.local is None:  # builds for other accelerators: 0.16.0+cu129
+        same = [wheel for wheel in found if wheel.version.public == version.public]
     if not same:
         raise FetchError(f"The index has no {name} {wanted}; the nearest are {_near(found, version)}.", _HELP)
     return _best(same)
