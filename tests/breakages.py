@@ -178,7 +178,7 @@ def bracket_of_a_def_unclosed(lines: Lines) -> Broken:
     return changed(lines, end, ")", "", line=at + 1)
 
 
-@breakage("bracket-unclosed", "restores")
+@breakage("bracket-unclosed", "restores with the release known")
 def bracket_in_a_header_unclosed(lines: Lines) -> Broken:
     at = find(lines, r"^ +if \w+\(.*\)( .*)?:$")
     last = lines[at].rindex(")")
@@ -196,12 +196,12 @@ def bracket_of_the_wrong_kind_on_its_own_line(lines: Lines) -> Broken:
     return changed(lines, at, ")", "}")
 
 
-@breakage("bracket-stray", "restores")
+@breakage("bracket-stray", "restores with the release known")
 def bracket_too_many(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), ")", "))")
 
 
-@breakage("bracket-stray", "restores")
+@breakage("bracket-stray")
 def bracket_alone_on_a_line(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_CALL)
     return inserted(lines, at + 1, "        ]")
@@ -213,7 +213,7 @@ F_STRING = r'^ +prefix=f"\{prefix\}\.\w+",$'
 ASSIGNED_STRING = r'^ +\w+: str = ""|^ +raise ValueError\(f?"[^"]*"\)$|^ +if .* == "\w+":$'
 
 
-@breakage("string-unclosed", "restores")
+@breakage("string-unclosed", "restores with the release known")
 def string_unclosed_before_a_comma(lines: Lines) -> Broken:
     return changed(lines, find(lines, F_STRING), '",', ",")
 

@@ -190,8 +190,22 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
         current.clear()
         stack.clear()
 
+    def close(token: Token, at: int) -> None:
+        wanted = CLOSERS[token.text]
+        while any(opener.text == wanted for opener in stack):
+            if stack.pop().text == wanted:
+                return
+        # it closes nothing that is open: taken for the end of the bracket only where the lines go on as after one
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if stack and (after is None or after.kind is Kind.NEWLINE) and current:
+            line = index.place(token.start)[0] + 1
+            below = index.line(line) if line <= len(index) else ""
+            start = index.starts[index.place(current[0].start)[0] - 1]
+            if len(below) - len(below.lstrip()) <= current[0].start - start:
+                stack.clear()
+
     fresh = True  # the next token is the first of its physical line
-    for token in tokens:
+    for at, token in enumerate(tokens):
         kind = token.kind
         if kind is Kind.NEWLINE:
             if not stack:
@@ -209,8 +223,8 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
         if kind is Kind.OP:
             if token.text in OPENERS:
                 stack.append(token)
-            elif token.text in CLOSERS and stack:
-                stack.pop()
+            elif token.text in CLOSERS:
+                close(token, at)
         current.append(token)
     finish()
     return statements
@@ -247,8 +261,10 @@ def depths(tokens: tuple[Token, ...]) -> list[Token | None]:
     stack: list[Token] = []
     found: list[Token | None] = []
     for token in tokens:
-        if token.kind is Kind.OP and token.text in CLOSERS and stack:
-            stack.pop()
+        if token.kind is Kind.OP and token.text in CLOSERS:
+            wanted = CLOSERS[token.text]
+            while any(opener.text == wanted for opener in stack) and stack.pop().text != wanted:
+                pass
         found.append(stack[-1] if stack else None)
         if token.kind is Kind.OP and token.text in OPENERS:
             stack.append(token)

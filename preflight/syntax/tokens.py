@@ -72,6 +72,8 @@ _OP = re.compile(
 _PREFIXES = words("r b u f t br rb fr rf tr rt")
 _KEYWORDS = frozenset(keyword.kwlist)
 
+#: The operators that make a statement an assignment.
+ASSIGNMENTS = words("= += -= *= /= //= %= @= &= |= ^= >>= <<= **=")
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")": "(", "]": "[", "}": "{"}
 

@@ -106,7 +106,7 @@ def _taken_away(scene: Scene, opener: Token) -> Candidate:
 def _places_on_line(statement: Statement, opener: Token, tail: Token) -> list[int]:
     """Where else on its own line the bracket could have been closed: behind each operand that it holds."""
     inner = [token for token in statement.tokens if opener.start < token.start <= tail.start]
-    around = depths(tuple([opener, *inner]))[1:]
+    around = depths((opener, *inner))[1:]
     ends = [
         token.end for token, bracket in zip(inner, around, strict=True) if (bracket is opener) and ends_operand(token)
     ]
@@ -130,26 +130,15 @@ def wrong_closer(scene: Scene) -> Iterator[Candidate]:
                 break
 
 
-def _all_said(statement: Statement, token: Token) -> bool:
-    """Whether what stands before the bracket is one plain call or element, so that no other bracket can be missing."""
-    tokens = statement.tokens
-    if token is not tokens[-1]:
-        return False
-    around = depths(tokens)
-    top = [t for t, inner in zip(tokens[: tokens.index(token)], around, strict=False) if inner is None]
-    texts = [t.text for t in top]
-    start = len(texts) - texts[::-1].index("=") if "=" in texts else int(texts[:1] == ["return"])
-    rest = top[start:]
-    return bool(rest) and all(t.kind is Kind.NAME or t.text in (".", "(", ")", "[", "]") for t in rest)
-
-
 def _operand_starts(statement: Statement, token: Token) -> list[int]:
     """Where the missing bracket could have stood: behind a name that would be called, or before an operand."""
     tokens = statement.tokens[: statement.tokens.index(token)]
     places: list[int] = []
     for at, before in enumerate(tokens):
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        if before.kind is Kind.NAME and (after is None or starts_operand(after) or after.text in ("-", "*", "**", "[", "(")):
+        if before.kind is Kind.NAME and (
+            after is None or starts_operand(after) or after.text in ("-", "*", "**", "[", "(")
+        ):
             places.append(before.end)
         if at and starts_operand(before) and not ends_operand(tokens[at - 1]) and tokens[at - 1].text != ".":
             places.append(before.start)
@@ -165,7 +154,6 @@ def _misfit(scene: Scene, statement: Statement, token: Token, stack: list[Token]
             f"the bracket {token.text!r} closes nothing",
             (scene.removal(token.start, token.end),),
             help="take it away, or put in the bracket that it should close",
-            sure=_all_said(statement, token),
             rank=62,
         )
         for before in _operand_starts(statement, token):
@@ -236,6 +224,30 @@ def _misfit(scene: Scene, statement: Statement, token: Token, stack: list[Token]
     )
 
 
+def closed_early(scene: Scene) -> Iterator[Candidate]:
+    """A closing bracket too many in a line above: it ended what a later line should have ended."""
+    for position in scene.near(before=1, after=_REACH):
+        closing = scene.statements[position]
+        if closing.word not in CLOSERS:
+            continue
+        first = _first_inside(scene, position)
+        if not first:
+            break
+        closers = [token for token in scene.statements[first - 1].tokens if token.text == closing.word]
+        for token in closers[-4:]:
+            left_over = f"the one on line {scene.number(closing.start)} is left over"
+            yield Candidate(
+                "bracket-stray",
+                token.start,
+                token.end,
+                f"the bracket {token.text!r} closes too early: {left_over}",
+                (scene.removal(token.start, token.end),),
+                help="take it away",
+                rank=66,
+            )
+        break
+
+
 def _tails_between(scene: Scene, statement: Statement, opener: Token, token: Token) -> list[Token]:
     """The last tokens of the lines from an opening bracket to a closing one."""
     inner = [t for t in statement.tokens if opener.start <= t.start < token.start]
@@ -246,13 +258,11 @@ def _tails_between(scene: Scene, statement: Statement, opener: Token, token: Tok
 
 def lost_opener(scene: Scene) -> Iterator[Candidate]:
     """Lines that were the inside of a call or a list, and whose first line, or its bracket, is gone."""
-    for position in scene.near(before=1, after=8):
+    for position in scene.near(before=1, after=_REACH):
         closing = scene.statements[position]
         if closing.word not in CLOSERS:
             continue
-        first = position
-        while first and _is_inside(scene.statements[first - 1], scene.statements[first], closing):
-            first -= 1
+        first = _first_inside(scene, position)
         if first == position:
             continue
         orphan, above = scene.statements[first], scene.statements[first - 1] if first else None
@@ -261,7 +271,8 @@ def lost_opener(scene: Scene) -> Iterator[Candidate]:
         if not (too_deep or header or any(s.last == "," for s in scene.statements[first:position])):
             continue
         closed = f"{closing.word!r} on line {scene.number(closing.start)}"
-        if above is not None and above.last_line == orphan.first_line - 1 and above.last not in CLOSERS:
+        adjacent = above is not None and (above.last_line == orphan.first_line - 1 or above.last == "=")
+        if above is not None and adjacent and above.last not in CLOSERS:
             yield Candidate(
                 "bracket-unopened",
                 above.end,
@@ -287,6 +298,14 @@ def lost_opener(scene: Scene) -> Iterator[Candidate]:
                 rank=70,
             )
         break
+
+
+def _first_inside(scene: Scene, position: int) -> int:
+    """The position of the first of the lines that look like the inside of what the closing bracket there ends."""
+    closing, first = scene.statements[position], position
+    while first and _is_inside(scene.statements[first - 1], scene.statements[first], closing):
+        first -= 1
+    return first
 
 
 def _is_inside(statement: Statement, after: Statement, closing: Statement) -> bool:

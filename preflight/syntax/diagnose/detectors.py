@@ -52,6 +52,7 @@ DETECTORS: tuple[Detector, ...] = (
     brackets.unclosed,
     brackets.wrong_closer,
     brackets.lost_opener,
+    brackets.closed_early,
     indents.moved_against_release,
     indents.tabs,
     indents.unexpected_indent,

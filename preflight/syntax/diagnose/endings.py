@@ -61,7 +61,8 @@ def _is_beginning(scene: Scene) -> bool:
 
 def _hangs(statement: Statement) -> bool:
     last: Token = statement.tokens[-1]
-    return last.kind is Kind.OP and last.text not in (")", "]", "}", ":", "...") or statement.is_header
+    hangs = last.kind is Kind.OP and last.text not in (")", "]", "}", ":", "...")
+    return hangs or statement.is_header
 
 
 def _block_start(scene: Scene, position: int) -> int:

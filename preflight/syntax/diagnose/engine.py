@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from preflight.model import Edit
 from preflight.syntax.compiler import CompileError, Outcome
@@ -83,13 +84,11 @@ class _Found:
     fix: tuple[Patch, ...]
 
 
-def _choose(
-    scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool
-) -> tuple[Candidate, Outcome, bool]:
+def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) -> tuple[Candidate, Outcome, bool]:
     """The proposed cause whose repair takes the interpreter farthest, what it then says, and whether it is a fix.
 
-    When none is believed, the statement is named in the interpreter's words and taken out of the way; an outcome without
-    an error then means that nothing more can be told.
+    When none is believed, the statement is named in the interpreter's words and taken out of the way; an outcome
+    without an error then means that nothing more can be told.
     """
     trial = Trial(scene, oracle)
     if not fallback_only:
@@ -120,7 +119,7 @@ def _proved(source: Source, oracle: Oracle, found: Sequence[_Found]) -> list[Dia
     assert text is not None
     index = LineIndex(text)
     offered = sorted((patch for one in found for patch in one.fix), key=lambda patch: (patch.start, patch.end))
-    apart = all(before.end <= after.start for before, after in zip(offered, offered[1:], strict=False))
+    apart = all(before.end <= after.start for before, after in pairwise(offered))
     safe = bool(offered) and apart and oracle([carry_out(text, tuple(offered))])[0].ok
     diagnoses = []
     for one in found:
@@ -131,6 +130,8 @@ def _proved(source: Source, oracle: Oracle, found: Sequence[_Found]) -> list[Dia
                 cause.cause, one.start, one.end, cause.message, cause.why, cause.help,
                 fix=edits if edits and apart else None,
                 safe=bool(edits) and safe,
+                feature=cause.feature,
+                since=cause.since,
             )
         )  # fmt: skip
     return sorted(diagnoses, key=lambda diagnosis: diagnosis.start)

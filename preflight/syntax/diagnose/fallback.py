@@ -60,10 +60,9 @@ def without(scene: Scene, position: int) -> Candidate:
     statement = scene.statements[position]
     block = scene.block_end(position) > position + 1
     same = [s for s in scene.statements[max(position - 1, 0) : position] if s.is_header and s.width == statement.width]
+    new = "pass"
     if block or statement.last == ":":
         new = _header(statement) + ("" if block else " pass")
-    else:
-        new = "pass"
     if same and not block:
         new = " " + new  # the header above has no other body
     return _at(scene, scene.offset, (Patch(statement.start, statement.end, new),))

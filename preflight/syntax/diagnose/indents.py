@@ -96,7 +96,11 @@ def unexpected_indent(scene: Scene) -> Iterator[Candidate]:
                 yield from _shifted(scene, 0, "", "unexpected", 66)
             continue
         above = scene.statements[position - 1]
-        if above.word == "@" and statement.width != above.width and (statement.defines or statement.word in ("class", "@")):
+        if (
+            above.word == "@"
+            and statement.width != above.width
+            and (statement.defines or statement.word in ("class", "@"))
+        ):
             yield _moved(scene, position, above.indent, 70)
             yield _moved(scene, position - 1, statement.indent, 69)
         if statement.width > above.width and not above.is_header:
@@ -177,11 +181,12 @@ def _moved(scene: Scene, position: int, indent: str, rank: int) -> Candidate:
     statement = scene.statements[position]
     start = scene.index.starts[statement.first_line - 1]
     less = len(statement.indent) < len(indent)
+    how = "less" if less else "deeper"
     return Candidate(
         "indent-lost" if less else "indent-unexpected",
         start,
         statement.start,
-        f"the line is indented {'less' if less else 'deeper'} than the block it stands in ({_columns(statement.width)})",
+        f"the line is indented {how} than the block it stands in ({_columns(statement.width)})",
         _indented(scene, position, position + 1, indent),
         why=_WHY,
         help="give it the indent of the lines around it",
@@ -199,7 +204,7 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
         after = scene.statements[position + 1] if position + 1 < len(scene.statements) else None
         if after is not None and after.width > statement.width:
             continue
-        name = _name(statement)
+        name, header_line = _name(statement), scene.number(statement.start)
         moved = after is not None and after.width == statement.width and not _begins_anew(statement, after)
         yield Candidate(
             "body-missing",
@@ -211,7 +216,12 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
             help="write its body below it, or `pass`",
             rank=58 if moved else 68,
         )
-        if after is not None and moved and scene.block_end(position) == position + 1 and _peers(scene, position + 1) > 1:
+        if (
+            after is not None
+            and moved
+            and scene.block_end(position) == position + 1
+            and _peers(scene, position + 1) > 1
+        ):
             # one header that was moved is likelier than a whole body that was
             yield Candidate(
                 "indent-unexpected",
@@ -233,7 +243,7 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
                     "body-not-indented",
                     after.start,
                     after.end,
-                    f"the line is not indented, though it is the body of {name} on line {scene.number(statement.start)}",
+                    f"the line is not indented, though it is the body of {name} on line {header_line}",
                     repair,
                     why=_WHY,
                     help="indent the body",

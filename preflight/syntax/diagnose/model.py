@@ -36,6 +36,9 @@ class Candidate:
     help: str | None = None
     sure: bool = False
     sure_if_alone: bool = False
+    #: of syntax that is newer than the interpreter: its name, and the first Python that reads it
+    feature: str | None = None
+    since: tuple[int, int] | None = None
     rank: int = 50  #: of two causes that explain equally much, the higher rank wins
 
     @property
@@ -56,6 +59,9 @@ class Diagnosis:
     help: str | None = None
     fix: tuple[Edit, ...] | None = None
     safe: bool = False  #: with all offered fixes of the file together it compiles
+    #: of syntax that is newer than the interpreter: its name, and the first Python that reads it
+    feature: str | None = None
+    since: tuple[int, int] | None = None
 
 
 Detector = Callable[["Scene"], Iterator[Candidate]]

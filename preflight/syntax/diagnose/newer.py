@@ -33,5 +33,7 @@ def newer_syntax(scene: Scene) -> Iterator[Candidate]:
             if older
             else "run vLLM on a newer Python, or write it in an older form",
             sure=older is not None,
+            feature=feature.name,
+            since=feature.since,
             rank=94,
         )

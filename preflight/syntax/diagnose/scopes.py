@@ -60,10 +60,10 @@ def _left_function(scene: Scene, at: int) -> str | None:
             end = scene.block_end(position)
             if end <= at:
                 left = scene.statements[end]
-                return (
-                    f"the function of line {scene.number(statement.start)} ends before line {scene.number(left.start)}, "
-                    "whose indent is no deeper than that of its `def`"
+                lines = (
+                    f"the function of line {scene.number(statement.start)} ends before line {scene.number(left.start)}"
                 )
+                return f"{lines}, whose indent is no deeper than that of its `def`"
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from preflight.syntax.diagnose.model import Candidate
 from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import HEADERS, Scene, Statement, depths, ends_operand, gaps
-from preflight.syntax.tokens import Kind, Token, words
+from preflight.syntax.tokens import ASSIGNMENTS, Kind, Token, words
 
 _CONDITIONS = words("if elif while assert")
 #: What a branch can belong to.
@@ -20,7 +20,6 @@ _OWNERS = {
 }
 _SIMPLE_STARTS = words("return raise import from del pass break continue global nonlocal assert yield await")
 _COMPOUND_STARTS = words("if for while try with def class")
-_ASSIGNS = words("= += -= *= /= //= %= @= &= |= ^= >>= <<= **=")
 _OTHER_LANGUAGES = {
     "elseif": "elif",
     "elsif": "elif",
@@ -33,14 +32,15 @@ _OTHER_LANGUAGES = {
 
 def colon(scene: Scene) -> Iterator[Candidate]:
     """A header without its colon, or with something else in its place."""
-    for statement in scene.around(before=2, after=0):
+    for position in scene.near(before=2, after=0):
+        statement = scene.statements[position]
         tokens = statement.tokens
         if statement.word not in HEADERS:
             continue
         colon_there = any(t.text == ":" and around is None for t, around in zip(tokens, depths(tokens), strict=True))
         if colon_there and "lambda" not in [t.text for t in tokens]:
             continue
-        # the header ends with its first line at the latest where a bracket was left open or the next line was drawn in
+        block = position + 1 < len(scene.statements) and scene.statements[position + 1].width > statement.width
         yield Candidate(
             "colon-missing",
             statement.end,
@@ -49,8 +49,8 @@ def colon(scene: Scene) -> Iterator[Candidate]:
             (insert(statement.end, ":"),),
             why="a block follows, and the colon announces it",
             help="put ':' at the end of the line",
-            sure=True,
-            rank=75,
+            sure=block,
+            rank=75 if block else 45,
         )
         if tokens[-1].text in (";", ",", ".", "=", "{", "then"):
             yield Candidate(
@@ -111,7 +111,8 @@ def doubled(scene: Scene) -> Iterator[Candidate]:
                 what,
                 (Patch(before.end, token.end),),
                 help="take one of the two away",
-                sure=token.kind is Kind.KEYWORD or (token.text in (",", ":", ".", "->") and around[at] is around[at - 1]),
+                sure=token.kind is Kind.KEYWORD
+                or (token.text in (",", ":", ".", "->") and around[at] is around[at - 1]),
                 rank=74,
             )
 
@@ -144,8 +145,7 @@ def single_equals(scene: Scene) -> Iterator[Candidate]:
             if token.text != "=" or not at:
                 continue
             inner = around[at]
-            in_test = conditional and (inner is None or inner.text in "([") or _within_test(tokens, at)
-            if in_test:
+            if (conditional and (inner is None or inner.text in "([")) or _within_test(tokens, at):
                 yield Candidate(
                     "equals-in-condition",
                     token.start,
@@ -313,18 +313,22 @@ def try_alone(scene: Scene) -> Iterator[Candidate]:
 
 
 def decorator_alone(scene: Scene) -> Iterator[Candidate]:
-    """A decorator with no function or class below it."""
+    """Decorators with no function or class below them."""
     for position in scene.near(before=2, after=0):
         statement = scene.statements[position]
         after = scene.statements[position + 1] if position + 1 < len(scene.statements) else None
         if statement.word != "@" or (after is not None and (after.defines or after.word in ("class", "@"))):
             continue
+        first = position
+        while first and scene.statements[first - 1].word == "@":
+            first -= 1
+        run = scene.statements[first : position + 1]
         yield Candidate(
             "decorator-alone",
             statement.start,
             statement.end,
             "the decorator has no function or class below it",
-            (Patch(statement.start, statement.end, "pass"),),
+            tuple(Patch(one.start, one.end, "pass") for one in run),
             why="what was inserted below it, or what was taken away, parted the two",
             help="put the function back right below it, or take the decorator away",
             rank=69,
@@ -339,11 +343,15 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
         newline = scene.index.line_end(statement.first_line) or "\n"
         for at in range(1, len(tokens)):
             before, token = tokens[at - 1], tokens[at]
-            if around[at] is not None or "\\" in scene.text[before.end : token.start] or not _ends_statement(tokens[:at]):
+            if (
+                around[at] is not None
+                or "\\" in scene.text[before.end : token.start]
+                or not _ends_statement(tokens[:at])
+            ):
                 continue
             if not (token.text in _SIMPLE_STARTS | _COMPOUND_STARTS | {"@"} or _starts_statement(tokens[at:])):
                 continue
-            plain = token.kind is Kind.KEYWORD or token.text == "@" or any(t.text in _ASSIGNS for t in tokens[at:])
+            plain = token.kind is Kind.KEYWORD or token.text == "@" or _assigns(tokens[at:])
             between = scene.text[before.end : token.start]
             kept = [between] if len(between) > 1 and not between.strip(" ") else []
             for indent in [*kept, *_likely_indents(scene, statement, before)]:
@@ -360,6 +368,11 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
                 )
 
 
+def _assigns(tokens: tuple[Token, ...]) -> bool:
+    """Whether there is an assignment outside any bracket."""
+    return any(token.text in ASSIGNMENTS and inner is None for token, inner in zip(tokens, depths(tokens), strict=True))
+
+
 def _ends_statement(tokens: tuple[Token, ...]) -> bool:
     """Whether these tokens can be a whole statement, so that the next one begins on a line of its own."""
     last = tokens[-1]
@@ -369,7 +382,7 @@ def _ends_statement(tokens: tuple[Token, ...]) -> bool:
         return False
     texts = [token.text for token in tokens]
     return (
-        any(token.text in _ASSIGNS and around is None for token, around in zip(tokens, depths(tokens), strict=True))
+        _assigns(tokens)
         or texts[0] in ("return", "raise", "del", "global", "nonlocal", "assert", "import")
         or (texts[0] == "from" and "import" in texts)
         or (last.text in (")", "]") and not any(text in HEADERS for text in texts[:1]))
@@ -381,9 +394,7 @@ def _starts_statement(tokens: tuple[Token, ...]) -> bool:
     """Whether these tokens are an assignment or a call by themselves."""
     if tokens[0].kind is not Kind.NAME or len(tokens) < 3:
         return False
-    around = depths(tokens)
-    top = [token.text for token, inner in zip(tokens, around, strict=True) if inner is None]
-    return any(text in _ASSIGNS for text in top) or (tokens[-1].text == ")" and gaps(tokens) == [])
+    return _assigns(tokens) or (tokens[-1].text == ")" and gaps(tokens) == [])
 
 
 def nothing_between(scene: Scene) -> Iterator[Candidate]:
@@ -393,9 +404,12 @@ def nothing_between(scene: Scene) -> Iterator[Candidate]:
         around = depths(tokens)
         for at in gaps(tokens):
             before, token = tokens[at - 1], tokens[at]
-            assigned = at == 1 or not any(t.text in _ASSIGNS for t in tokens[:at])
+            assigned = at == 1 or not any(t.text in ASSIGNMENTS for t in tokens[:at])
             choices = (" = ", ", ") if assigned and around[at] is None else (", ", " = ")
-            for joined in (": ",) if statement.defines and around[at] is not None else choices:
+            inner = around[at]
+            if inner is not None and (statement.defines or inner.text == "{"):
+                choices = (": ",)
+            for joined in choices:
                 yield Candidate(
                     "nothing-between",
                     before.start,
@@ -460,7 +474,11 @@ def arrow(scene: Scene) -> Iterator[Candidate]:
         half = 0
         while at + half < len(tokens) and tokens[at + half].text in ("-", ">", "=", ">=", "->"):
             half += 1
-        if at + half < len(tokens) and tokens[at + half].text != ":" and scene.text[tokens[at].start : tokens[at + half - 1].end] != "->":
+        if (
+            at + half < len(tokens)
+            and tokens[at + half].text != ":"
+            and scene.text[tokens[at].start : tokens[at + half - 1].end] != "->"
+        ):
             yield Candidate(
                 "arrow-missing",
                 tokens[at].start,

@@ -23,7 +23,7 @@ def unclosed_string(scene: Scene) -> Iterator[Candidate]:
         quote = token.quote
         yield from _inner_quote(scene, token, quote)
         yield from _unopened(scene, token, quote)
-        if not token.text.strip(quote + ")]},: ").isidentifier():
+        if token.text[1:2].isspace() or not token.text.strip(quote + ")]},: ").isidentifier():
             # with more than a word behind it the quote itself may be what is too many
             yield Candidate(
                 "string-unclosed",
@@ -139,7 +139,7 @@ def unclosed_triple(scene: Scene) -> Iterator[Candidate]:
             help="take it away, or put in the one that should end the string",
             rank=75 if alone else 58,
         )
-        two = re.compile(rf"(?<!{quote[0]}){quote[0] * 2}(?!{quote[0]})[ \t]*$", re.M).search(scene.text, opened, token.end)
+        two = _two_quotes(scene, token)
         if two is not None:
             yield Candidate(
                 "string-triple-short",
@@ -166,12 +166,19 @@ def unclosed_triple(scene: Scene) -> Iterator[Candidate]:
                 )
 
 
+def _two_quotes(scene: Scene, token: Token) -> re.Match[str] | None:
+    """Two quotes at the end of a line within a string of three, where the third may be missing."""
+    quote = token.quote[0]
+    pattern = re.compile(rf"(?<!{quote}){quote * 2}(?!{quote})[ \t]*$", re.M)
+    return pattern.search(scene.text, token.start + token.prefix_length + 3, token.end)
+
+
 def swallowing(scene: Scene) -> list[Token]:
     """The strings of three quotes that seem to hold code, and the one that is never closed, in their order."""
     if scene.swallowed is None:
         return []
     strings = (t for t in scene.tokens if t.kind is Kind.STRING and len(t.quote) == 3)
-    with_code = [token for token in strings if _CODE_LINE.search(token.text)]
+    with_code = [token for token in strings if _CODE_LINE.search(token.text) or _two_quotes(scene, token)]
     return [*with_code[:2], scene.swallowed]
 
 

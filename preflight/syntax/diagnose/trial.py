@@ -94,7 +94,7 @@ class Trial:
         if key[0] > self._start[0]:
             return True
         last = max(scene.line, *(scene.index.place(patch.start)[0] for patch in candidate.repair), 0)
-        if candidate.is_weak:
+        if candidate.is_weak or candidate.cause.startswith("bracket-"):
             for line in (scene.line, last):
                 at = scene.statement_at(line)
                 last = max(last, scene.statements[at].last_line if at is not None else 0)
