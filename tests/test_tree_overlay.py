@@ -303,7 +303,9 @@ def test_the_folder_of_a_repository_is_not_the_package_though_it_has_its_name(si
     assert set(states(opened(site, "."))) == {MODEL}
 
 
-def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(site, repo):
+def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(tmp_path, repo):
+    long = "".join(f"entry_{number} = {number}\n" for number in range(200))
+    site = make_tree(tmp_path / "long", {**RELEASE, "vllm/model_executor/models/registry.py": long})
     write(repo / "toy.py", TOY.replace("line_3 = 3", "line_3 = 33").encode())
     write(repo / "registry.py", b"print('a script of my own')\n")
     write(repo / "utils.py", b"x = 1\n")

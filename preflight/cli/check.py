@@ -93,6 +93,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
         staged=arguments.staged,
         base_ref=arguments.base_ref,
         use_cache=not arguments.no_cache,
+        whole_tree=getattr(arguments, "all", False),
         progress=shows_progress(),
     )
 

@@ -17,8 +17,10 @@ from preflight.tree.placing import Places
 from preflight.tree.record import is_compiled
 from preflight.tree.tree import Tree
 
-#: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it.
-_COMMON = 0.25
+#: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it ...
+_COMMON = 0.05
+#: ... where the tree's file has so many bytes that a patched copy must share some.
+_TELLING = 2000
 
 
 def lay_over(
@@ -167,7 +169,8 @@ class _Work:
         path = _bare(file, places)
         if path is None:
             return False
-        if _common(_read(self.tree, path), file.data) < _COMMON:
+        theirs = _read(self.tree, path)
+        if len(theirs) > _TELLING and _common(theirs, file.data) < _COMMON:
             self.notes.append(
                 f"{file.file.name} has the name of {path} but little of its text: it is taken for code that uses the "
                 f"tree (--overlay {file.file.name} lays it over)."
