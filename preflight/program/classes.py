@@ -88,14 +88,15 @@ class Class:
         self.display_name = qualname.rpartition(".")[2]
         #: attributes that decorators and other code set on the class, as values of the evaluator
         self.changed: dict[str, Value] = {}
+        #: attributes that code which cannot be followed may set, with the reason
+        self.unsettled: dict[str, str] = {}
         #: the scope of the function that the class statement stands in
         self.closure: Frame | None = None
         #: the options of ``@dataclass`` that are on; None for a class that is no dataclass
         self.dataclass_options: Mapping[str, Value] | None = None
         #: why decorators leave the class unknown
         self.decorator_doubts: list[Doubt] = []
-        #: what a decorator raises: then the statement, and with it the module, fails
-        self.creation_error: str | None = None
+        self._creation_error: str | None = None
         self._prepared = facts is None
         self._result: Value = self
         self._bases: tuple[Base, ...] | None = None
@@ -155,6 +156,16 @@ class Class:
         if not self._prepared:
             self._prepared = True
             self._result = self._program.decorate(self)
+
+    @property
+    def creation_error(self) -> str | None:
+        """What a decorator or ``__init_subclass__`` raises for the class: then the module fails to import."""
+        self.prepare()
+        return self._creation_error
+
+    def fails_with(self, error: str) -> None:
+        """Note what making the class raises."""
+        self._creation_error = error
 
     def replaced_by(self) -> Value:
         """What the name of the class stands for behind its decorators: itself, but for a decorator that replaces it."""
@@ -304,6 +315,8 @@ class Class:
         self.prepare()
         if name in self.changed:
             return Member(name, "value", self, getattr(self.changed[name], "facts", None), None, None)
+        if name in self.unsettled:
+            return Member(name, "value", self, None, None, None, certain=False)
         try:
             return self._members[name]
         except KeyError:

@@ -95,8 +95,7 @@ class LazyPackages:
             if found is None:
                 found = {}
                 for path, text in self._texts((folder,)):
-                    where = text.rfind(b"\n__all__")
-                    for match in _ALL.finditer(text, where) if where >= 0 else ():
+                    for match in _ALL.finditer(text) if b"__all__" in text else ():
                         for name in _NAME.findall(match.group(1)):
                             found.setdefault(name.decode(), []).append(path)
                 self._program.loader.keep(folder, self._signature(folder), found)

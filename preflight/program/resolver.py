@@ -209,27 +209,53 @@ class Resolver:
 
     def attribute(self, module_name: str, name: str) -> Resolution:
         """``from module_name import name``: what it binds."""
+        passed: list[tuple[str, str]] = []
+        key: tuple[str, str] | None = (module_name, name)
+        found: Resolution | None = None
+        # a chain of plain re-exports is followed in a loop, for it may be longer than Python's stack
+        while key is not None and found is None:
+            if key in passed or key in self._asking:
+                found = Resolution(unknown=f"{key[1]} of {key[0]} is defined in terms of itself by a cycle of imports")
+                break
+            found = self._names.get(key)
+            passed.append(key)
+            if found is None:
+                following = self._reexport(*key)
+                if following is None:
+                    found = self._asked_once(*key)
+                key = following
+        assert found is not None
+        if not self._asking or found.unknown is None:
+            # an answer found inside of a cycle may be weaker than the one found from outside
+            for key in passed:
+                self._names.setdefault(key, found)
+        return found
+
+    def _asked_once(self, module_name: str, name: str) -> Resolution:
         key = (module_name, name)
-        known = self._names.get(key)
-        if known is not None:
-            return known
-        if key in self._asking:
-            return Resolution(unknown=f"{name} of {module_name} is defined in terms of itself by a cycle of imports")
         self._asking.add(key)
         try:
-            found = self._attribute(module_name, name)
+            return self._attribute(module_name, name)
         finally:
             self._asking.discard(key)
-        if not self._asking:
-            # an answer found inside of a cycle may be weaker than the one found from outside
-            self._names[key] = found
-        elif found.unknown is None:
-            self._names[key] = found
-        return found
+
+    def _reexport(self, module_name: str, name: str) -> tuple[str, str] | None:
+        """The module and name that a name is plainly imported from; None for every other way to have it."""
+        module = self._program.module(module_name)
+        if not module.has_source or module.facts.replaced is not None or name in module.facts.globals:
+            return None
+        namespace = self.namespace(module)
+        bindings = namespace.names.get(name, ()) if namespace is not None else ()
+        if len(bindings) != 1 or not isinstance(bindings[0], Import) or bindings[0].name in (None, "*"):
+            return None
+        target = module.absolute(bindings[0])
+        return (target, bindings[0].name) if target is not None and bindings[0].name is not None else None
 
     def _attribute(self, module_name: str, name: str) -> Resolution:
         module = self._program.module(module_name)
         kind = module.spec.kind
+        if kind is ModuleKind.ABSENT and self._program.lazy.makes_module(module_name):
+            return Resolution(unknown=f"{module_name} may be made at run time by code of the tree")
         if kind is ModuleKind.ABSENT:
             return Resolution(missing=Missing(self._first_absent(module_name), None, module.spec.reason))
         if kind is ModuleKind.UNKNOWN or kind is ModuleKind.OPAQUE:
@@ -349,14 +375,7 @@ class Resolver:
             bound = target if item.aliased else target.partition(".")[0]
             unknown = spec.reason if spec.kind is ModuleKind.UNKNOWN else None
             return Resolution((self.module_definition(bound),), unknown=unknown)
-        found = self.attribute(target, item.name)
-        if (
-            found.missing is not None
-            and found.missing.name is None
-            and self._program.lazy.makes_module(found.missing.module)
-        ):
-            return Resolution(unknown=f"{found.missing.module} is put into sys.modules by a statement")
-        return found
+        return self.attribute(target, item.name)
 
     def _first_absent(self, name: str) -> str:
         """The module that Python names in its ModuleNotFoundError: the outermost one that is not there."""

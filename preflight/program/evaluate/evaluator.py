@@ -32,7 +32,7 @@ from preflight.program.evaluate.values import (
     Unknown,
     Value,
 )
-from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import, SetAttribute
+from preflight.program.facts import Assign, Call, Expression, FunctionFacts, Import, SetAttribute
 from preflight.program.modules import Module
 
 if TYPE_CHECKING:
@@ -87,6 +87,15 @@ class Evaluator:
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise Undecidable("the code takes too many steps to be followed")
+
+    def forget_containers(self) -> None:
+        """Make dicts, lists, sets and objects of modules anew when they are next read.
+
+        Code that runs for one class may leave something in them, such as an entry of a table of names, that another
+        class which is never imported beside it must not find.
+        """
+        for key in [key for key, value in self._globals.items() if isinstance(value, (dict, list, set, Instance))]:
+            del self._globals[key]
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -297,7 +306,7 @@ class Evaluator:
             tree = self.program.syntax_tree(function.module)
             if facts is None or not isinstance(tree, ast.Module):
                 raise Undecidable(f"the source of {function.qualname} cannot be read")
-            node = find_node(tree, facts.line, facts.column, (ast.FunctionDef, ast.AsyncFunctionDef))
+            node = find_node(tree, facts.line, (ast.FunctionDef, ast.AsyncFunctionDef))
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 raise Undecidable(f"the source of {function.qualname} is not where it was")
             function.node = node
@@ -328,15 +337,15 @@ class Evaluator:
         return answer is Truth.YES
 
 
-def find_node(tree: ast.AST, line: int, column: int, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt | None:
-    """The statement of one of these kinds that begins at a place (``line`` of the ``def`` or ``class`` itself)."""
+def find_node(tree: ast.AST, line: int, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt | None:
+    """The statement of one of these kinds whose ``def`` or ``class`` stands at ``line``."""
     for node in _blocks(tree):
         start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         if not start <= line <= (node.end_lineno or node.lineno):
             continue
         if isinstance(node, kinds) and node.lineno == line:
             return node
-        found = find_node(node, line, column, kinds)
+        found = find_node(node, line, kinds)
         if found is not None:
             return found
     return None
@@ -352,9 +361,3 @@ def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
         yield from handler.body
     for case in getattr(node, "cases", ()):
         yield from case.body
-
-
-def class_node(tree: ast.AST, facts: ClassFacts) -> ast.ClassDef | None:
-    """The syntax tree of a class statement."""
-    node = find_node(tree, facts.line, facts.column, (ast.ClassDef,))
-    return node if isinstance(node, ast.ClassDef) else None
