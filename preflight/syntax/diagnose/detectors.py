@@ -22,7 +22,6 @@ from preflight.syntax.diagnose.model import Detector
 
 #: Those that look at lines and quotes, not at statements: they hold behind a string that was never closed too.
 OF_TEXT: tuple[Detector, ...] = (
-    leftovers.conflict,
     leftovers.diff_marks,
     leftovers.whole_lines,
     leftovers.not_python,

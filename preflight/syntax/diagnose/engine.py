@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from preflight.model import Edit
 from preflight.syntax.compiler import CompileError, Outcome
-from preflight.syntax.diagnose import fallback
+from preflight.syntax.diagnose import fallback, leftovers
 from preflight.syntax.diagnose.detectors import DETECTORS, OF_TEXT
 from preflight.syntax.diagnose.model import Candidate, Diagnosis, Shifts
 from preflight.syntax.diagnose.trial import Oracle, Trial
@@ -27,8 +27,8 @@ from preflight.syntax.source import Source
 MAX_FAULTS = 12
 #: An error so few lines behind a statement that could only be taken out of the way belongs to the same fault.
 ECHO_LINES = 3
-#: So many echoes of one file are passed over.
-MAX_ECHOES = 40
+#: The rounds of search for one file, echoes included.
+MAX_ROUNDS = 40
 #: So many repairs are tried for one fault, in batches; a batch that mends the file ends the search.
 MAX_CANDIDATES = 96
 BATCH = 12
@@ -48,8 +48,8 @@ def diagnose(
     deadline = time.monotonic() + MAX_SECONDS
     text, shifts = source.text, Shifts()
     found: list[_Found] = []
-    echo_until = echoes = 0
-    while len(found) < MAX_FAULTS and echoes < MAX_ECHOES:
+    echo_until = rounds = 0
+    while len(found) < MAX_FAULTS and rounds < MAX_ROUNDS:
 
         def number(offset: int, shifts: Shifts = shifts) -> int:
             return original.place(shifts.back(offset))[0]
@@ -57,12 +57,12 @@ def diagnose(
         scene = Scene(text, error, version, pristine, number)
         echo = bool(found) and number(scene.offset) <= echo_until
         chosen, outcome, sure = _choose(scene, oracle, deadline, fallback_only=echo)
-        if echo:
-            echoes += 1
-        else:
+        rounds += 1
+        if not echo:
             fix = shifts.original(chosen.repair) if sure else ()
             start, end = original.place(shifts.back(chosen.start)), original.place(shifts.back(chosen.end))
-            found.append(_Found(chosen, start, max(start, end), fix))
+            if all(start[0] != one.start[0] for one in found):
+                found.append(_Found(chosen, start, max(start, end), fix))
         if outcome.error is None or time.monotonic() > deadline:
             break
         if chosen.is_weak:
@@ -91,6 +91,12 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
     without an error then means that nothing more can be told.
     """
     trial = Trial(scene, oracle)
+    certain = list(leftovers.conflict(scene))
+    if certain:
+        trial.force(certain)
+        if trial.best is not None:
+            sure = trial.is_fix()
+            return *trial.best, sure
     if not fallback_only:
         # behind a string that was never closed everything is text: what looks wrong there is prose
         detectors = OF_TEXT if scene.swallowed is not None else DETECTORS

@@ -10,6 +10,7 @@ from preflight.syntax.conflicts import find_conflicts
 from preflight.syntax.diagnose.model import Candidate
 from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
+from preflight.syntax.tokens import Kind
 
 _DIFF_HEADER = re.compile(
     r"(?:@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|diff --git |index [0-9a-f]{6,}|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"
@@ -26,8 +27,10 @@ _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'", "#x27": 
 
 def conflict(scene: Scene) -> Iterator[Candidate]:
     """The markers of a merge that was never resolved. One conflict is one fault, with two sides to choose from."""
-    for conflict in find_conflicts(scene.index.lines())[:4]:
+    for conflict in find_conflicts(scene.index.lines()):
         first, last = scene.index.starts[conflict.first - 1], scene.index.ends[conflict.last - 1]
+        if any(token.start < first < token.end for token in scene.tokens if token.kind is Kind.STRING):
+            continue  # the text of a string
         for kept in conflict.sides:
             yield Candidate(
                 "conflict-marker",
@@ -43,6 +46,7 @@ def conflict(scene: Scene) -> Iterator[Candidate]:
                 help="keep one side, or join the two, and take the marker lines away",
                 rank=98,
             )
+        return
 
 
 def diff_marks(scene: Scene) -> Iterator[Candidate]:

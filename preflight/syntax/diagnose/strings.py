@@ -10,7 +10,8 @@ from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene
 from preflight.syntax.tokens import Kind, Token
 
-_CODE_LINE = re.compile(r"^[ \t]*(?:def |class |import |from \S+ import |return\b|@\w|if .*:$|self\.\w+ = )", re.M)
+#: A line that is code rather than prose.
+CODE_LINE = re.compile(r"^[ \t]*(?:def |class |import |from \S+ import |return\b|@\w|if .*:$|self\.\w+ = )", re.M)
 #: Where the closing quote of a one-line string may have stood: before closing punctuation.
 _PUNCTUATION = re.compile(r"[\])},:;]|\s*#|\s*$")
 #: How many places for a closing quote are tried.
@@ -103,7 +104,7 @@ def _unopened(scene: Scene, token: Token, quote: str) -> Iterator[Candidate]:
         return
     line_start = scene.text.rfind("\n", 0, token.start) + 1
     before = [t for t in scene.tokens if line_start <= t.start < token.start]
-    for at, first in enumerate(before):
+    for at, first in enumerate([*before, token]):
         if at and before[at - 1].text not in ("=", "(", "[", "{", ",", ":", "==", "!=", "return", "in", "+", "%"):
             continue
         prefix = first.text.lower() in ("f", "r", "b", "rf", "fr", "rb", "br")
@@ -178,7 +179,7 @@ def swallowing(scene: Scene) -> list[Token]:
     if scene.swallowed is None:
         return []
     strings = (t for t in scene.tokens if t.kind is Kind.STRING and len(t.quote) == 3)
-    with_code = [token for token in strings if _CODE_LINE.search(token.text) or _two_quotes(scene, token)]
+    with_code = [token for token in strings if CODE_LINE.search(token.text) or _two_quotes(scene, token)]
     return [*with_code[:2], scene.swallowed]
 
 

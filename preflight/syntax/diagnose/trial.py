@@ -8,9 +8,10 @@ from preflight.syntax.compiler import CompileError, Outcome
 from preflight.syntax.diagnose import fallback
 from preflight.syntax.diagnose.model import Candidate, Shifts
 from preflight.syntax.diagnose.release import restores
+from preflight.syntax.diagnose.strings import CODE_LINE
 from preflight.syntax.fixes import LineIndex, carry_out
 from preflight.syntax.scene import Scene
-from preflight.syntax.tokens import scan, swallowed
+from preflight.syntax.tokens import Kind, scan, swallowed
 
 #: Compiles texts of the file in question and gives their outcomes, in order.
 Oracle = Callable[[Sequence[str]], Sequence[Outcome]]
@@ -27,6 +28,8 @@ class Trial:
         self._scene = scene
         self._oracle = oracle
         self._start = _key(scene.error, scene.offset)
+        if scene.swallowed is not None:
+            self._start = _order_of_strings(scene.text)
         self._best_key = self._start
         self._tried: set[str] = {scene.text}
         self._baselines: dict[int, _Key | None] = {}
@@ -54,8 +57,9 @@ class Trial:
                 continue
             place = self._place(candidate, repaired, outcome.error)
             key = _key(outcome.error, place)
-            ahead = key >= self._best_key or (self.best is None and self._scene.swallowed is not None)
-            if not ahead or not self._gets_past(candidate, key, place):
+            if self._scene.swallowed is not None and key != _MENDED:
+                key = _order_of_strings(repaired)
+            if key < self._best_key or not self._gets_past(candidate, key, place):
                 short.append((candidate, outcome, key))
             elif key > self._best_key or self.best is None:
                 self.best, self._best_key = (candidate, outcome), key
@@ -69,6 +73,14 @@ class Trial:
                 if key < self._start and key == self._baseline(candidate):
                     self.best = candidate, outcome
                     return
+
+    def force(self, candidates: Sequence[Candidate]) -> None:
+        """Take the best of these repairs, come what may: the fault is certain without the interpreter's word."""
+        texts = [carry_out(self._scene.text, candidate.repair) for candidate in candidates]
+        for candidate, repaired, outcome in zip(candidates, texts, self._oracle(texts), strict=True):
+            key = _key(outcome.error, self._place(candidate, repaired, outcome.error))
+            if outcome.failure is None and (self.best is None or key > self._best_key):
+                self.best, self._best_key = (candidate, outcome), key
 
     def is_fix(self) -> bool:
         """Whether the best repair is certain enough to be offered.
@@ -90,7 +102,7 @@ class Trial:
             return True
         scene = self._scene
         if scene.swallowed is not None:
-            return swallowed(scan(carry_out(scene.text, candidate.repair))) is None
+            return key > self._start
         if key[0] > self._start[0]:
             return True
         last = max(scene.line, *(scene.index.place(patch.start)[0] for patch in candidate.repair), 0)
@@ -120,6 +132,19 @@ class Trial:
             known = outcome.failure is None
             self._baselines[at] = _key(outcome.error, self._place(without, text, outcome.error)) if known else None
         return self._baselines[at]
+
+
+def _order_of_strings(text: str) -> _Key:
+    """How well the strings of three quotes are in order: where one is not closed, text and code have changed sides.
+
+    The first error of such a text tells little, as it may be anywhere in what used to be prose.
+    """
+    tokens = scan(text)
+    turned = 0
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if len(token.quote) == 3:
+            turned += bool(CODE_LINE.search(token.text)) + (after is not None and after.kind is Kind.NAME)
+    return (0 if swallowed(tokens) is None else -1, -turned)
 
 
 def _key(error: CompileError | None, place: int) -> _Key:
