@@ -109,8 +109,8 @@ def test_the_mro_of_typing_classes_is_the_one_of_cpython(
         statement = f"class K{index}({', '.join([*earlier, *listed])}): ..."
         try:
             exec(statement, scope)
-        except TypeError:
-            continue
+        except Exception:
+            continue  # an order that does not exist; enumerations fail in ways of their own
         made[f"K{index}"] = scope[f"K{index}"]
         lines.append(statement)
     program = program_of(tmp_path_factory.mktemp("typing"), {"vllm/m.py": "\n".join(lines) + "\n"}, python=_OURS)

@@ -43,6 +43,9 @@ Binding = Import | Assign | FunctionFacts | ClassFacts | StarName | None
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 _ANY_ERRORS = frozenset({"*", "Exception", "BaseException"})
 
+#: context managers that let every exception pass
+_PLAIN_MANAGERS = frozenset({"catch_warnings", "nullcontext", "open", "redirect_stderr", "redirect_stdout"})
+
 State = dict[str, tuple[Binding, ...]]
 
 
@@ -137,7 +140,10 @@ class _Flow:
             raise _Reached(state)
         if kind is Import:
             self.import_item(item, state)
-        elif kind is FunctionFacts or kind is ClassFacts:
+        elif kind is FunctionFacts:
+            state[item.name] = (item,)
+        elif kind is ClassFacts:
+            self.imports.extend((inner, self.doubts == 0) for inner in item.body if isinstance(inner, Import))
             state[item.name] = (item,)
         elif kind is Assign:
             if item.kind == ":":
@@ -161,9 +167,7 @@ class _Flow:
             self.raised, self.last = item, state
             return None
         elif kind is With:
-            before = dict(state)
-            after = self.block(item.body, state)
-            return after if after is not None else before
+            return self.with_item(item, state)
         elif kind is Branches:
             self.doubts += 1
             arms = [self.block(arm, dict(state)) for arm in item.arms]
@@ -194,6 +198,18 @@ class _Flow:
         self.doubts -= 1
         return _join([body, orelse])
 
+    def with_item(self, item: With, state: State) -> State:
+        """A manager may swallow what is raised in its body: ``suppress`` is there for that, others are not known."""
+        before = dict(state)
+        managers = {context.text.partition("(")[0].rpartition(".")[2] for context in item.contexts}
+        doubtful = not managers <= _PLAIN_MANAGERS
+        self.doubts += doubtful
+        after = self.block(item.body, state)
+        self.doubts -= doubtful
+        if after is None:
+            return before
+        return (_join([before, after]) or before) if "suppress" in managers else after
+
     def try_item(self, item: Try, state: State) -> State | None:
         if not item.handlers:
             after = self.block(item.body, state)
@@ -204,12 +220,14 @@ class _Flow:
         before = dict(state)
         outcomes: list[State | None] = []
         if succeeds is not Truth.NO:
-            self.doubts += succeeds is Truth.MAYBE
+            # what no handler catches, fails: the body's imports stand as if they stood outside
+            open_body = succeeds is Truth.MAYBE and any(_catches_import(handler.caught) for handler in item.handlers)
+            self.doubts += open_body
             body = self.block(item.body, dict(state))
             if body is not None:
                 body = self.block(item.orelse, body)
             outcomes.append(body)
-            self.doubts -= succeeds is Truth.MAYBE
+            self.doubts -= open_body
         if succeeds is not Truth.YES or outcomes == [None]:
             self.doubts += succeeds is not Truth.NO
             reached = self.reached(item, before, failing)
@@ -282,7 +300,7 @@ def first_line(item: Item) -> int:
 
 
 def _catches_import(caught: Iterable[str]) -> bool:
-    return any(name in _IMPORT_ERRORS or name in _ANY_ERRORS for name in caught)
+    return any(name.rpartition(".")[2] in (_IMPORT_ERRORS | _ANY_ERRORS) for name in caught)
 
 
 def _is_harmless(item: Assign) -> bool:
