@@ -18,7 +18,7 @@ from preflight.triage.patterns import Cause, Patterns
 if TYPE_CHECKING:
     from preflight.rulebook import Rule, Rulebook
 
-_SECRET = re.compile(r"(?:api|access|auth)[-_]key|token|password|secret", re.I)
+_SECRET = re.compile(r"^--(?:.*[-_])?(?:key|token|password|secret)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def redacted(words: Sequence[str]) -> list[str]:
     hide = False
     for word in words:
         flag, equals, _ = word.partition("=")
-        secret = flag.startswith("--") and _SECRET.search(flag) is not None
+        secret = _SECRET.match(flag) is not None
         if hide and not word.startswith("--"):
             shown.append("***")
             hide = True

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from preflight.triage.failure import Failure, Outcome, State, of_sighting, of_sign
-from preflight.triage.launches import Launch, Progress, Sighting, key_of
+from preflight.triage.launches import Launch, Progress, Sighting, Sign, key_of
 from preflight.triage.patterns import Echo, Patterns, Stage, Weight
-from preflight.triage.place import place_of
 from preflight.triage.signals import signal_failure
 from preflight.triage.tracebacks import Frame, Link, Raised
 
@@ -65,7 +64,7 @@ class _Judge:
             if weight is Weight.SPARE and (killed := self._killed(sighting)) is not None:
                 yield (-Weight.LIKELY, False, start), killed
         for sign in self._launch.signs:
-            if not self._outlived(sign.line.number):
+            if not self._outlived(sign.line.number) and not self._was_asked_for(sign):
                 yield (
                     (-sign.weight, False, sign.line.number),
                     of_sign(sign, self._stage_of_sign(sign.stack) or sign.stage),
@@ -107,6 +106,12 @@ class _Judge:
         """The server came up after this line, so it ended nothing."""
         return self._launch.serving_line is not None and line < self._launch.serving_line
 
+    def _was_asked_for(self, sign: Sign) -> bool:
+        """A server that is told to end has not failed."""
+        launch = self._launch
+        after = launch.shutdown_line is not None and sign.line.number > launch.shutdown_line
+        return launch.serving_line is not None and (after or sign.weight is Weight.SPARE)
+
     def _moved_on(self, sighting: Sighting) -> bool:
         """The launch came to a later stage afterwards."""
         return self._launch.stage.rank > sighting.stage.rank or self._launch.serving_line is not None
@@ -114,9 +119,7 @@ class _Judge:
     def _is_foreign(self, raised: Raised) -> bool:
         """Another container wrote it, and nothing of vLLM is in it: a client, a sidecar."""
         launch = self._launch
-        if raised.stream.source == launch.source or not launch.seen:
-            return False
-        return not any(place_of(frame.path, frame.line, None).in_tree for frame in raised.frames)
+        return bool(launch.seen) and raised.stream.source != launch.source and not raised.in_tree
 
     def _nothing_else(self) -> bool:
         """Noise is looked at only when nothing else is left and the launch did not get through."""

@@ -28,13 +28,11 @@ _OUTER = re.compile(
     """,
     re.X,
 )
-_PROCESS = re.compile(
-    r"""
-    \((?P<name>[A-Za-z_][\w.:-]{0,60}(?:[ ]rank=\d{1,6})?)[ ]pid=(?P<pid>\d{1,9})
-    (?:,[ ](?:ip|node)=(?P<ip>[\w.:-]{1,64}))?[^)\n]{0,120}\)(?:[ ]|$)
-    """,
-    re.X,
+_WHO = (
+    r"\((?P<name>[A-Za-z_][\w.:-]{0,60}(?: rank=\d{1,6})?) pid=(?P<pid>\d{1,9})"
+    r"(?:, (?:ip|node)=(?P<ip>[\w.:-]{1,64}))?[^)\n]{0,120}\)"
 )
+_PROCESS = re.compile(rf"{_WHO}(?: |$)")
 _RANK = re.compile(r"\[(?P<name>(?:rank|default)\d{1,6})\]:(?:[ ]|$)?")
 _LEVELS = "DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL"
 _HEAD = re.compile(
@@ -62,7 +60,7 @@ _GLOG_LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 #: Ray prints lines that several workers write alike once.
 _RAY_SUFFIX = " across cluster]"
 _REPEATED = re.compile(r" \[repeated \d{1,9}x across cluster\]$")
-_MOST_WRITERS = 4096
+_MOST_WRITERS = 1024
 
 
 class Stream(NamedTuple):
@@ -192,7 +190,7 @@ def dull_lines(unless: str) -> re.Pattern[bytes]:
     """Matches a run of whole INFO and DEBUG lines, which is most of every log, but for those whose text begins with
     ``unless``, a regular expression."""
     colour = r"(?:\x1b\[[0-9;]{0,16}m){0,3}"
-    outer, process = (f"(?x:{_nameless(pattern.pattern)})" for pattern in (_OUTER, _PROCESS))
+    outer, process = f"(?x:{_nameless(_OUTER.pattern)})", _nameless(_WHO)
     head = (
         rf"(?:INFO|DEBUG){colour}(?:: {{1,10}}(?! )| {colour}\d\d-\d\d \d\d:\d\d:\d\d{colour} "
         rf"{colour}\[[^\]\n]{{1,80}}\]{colour} )"

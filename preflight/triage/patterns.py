@@ -21,7 +21,7 @@ from preflight.rulebook.table import Table, parse_text, read_text
 class Weight(IntEnum):
     """How sure it is that a sign of failure ended the launch."""
 
-    SPARE = 0  #: an echo of something else, for when nothing else is left
+    SPARE = 0  #: an echo of something else, or somebody's wish; for when nothing else is left
     HINT = 1  #: a process is gone, nobody says why
     LIKELY = 2  #: an error was logged; the launch may have gone on
     CERTAIN = 3
@@ -176,7 +176,7 @@ def _ending(entry: Table) -> Ending:
     pattern = _regex(entry, "pattern")
     message = entry.text("message", required=False)
     _placeholders(entry, "message", message, pattern)
-    weight = entry.text("weight", among=["certain", "likely", "hint"])
+    weight = entry.text("weight", among=["certain", "likely", "hint", "spare"])
     return Ending(entry.text("contains"), pattern, entry.text("exception"), message, Weight[weight.upper()])
 
 

@@ -21,13 +21,14 @@ _LONGEST_ARGUMENTS = 8000
 
 #: Every line that matters, and is no INFO line, has one of these. Short, since many words of the tables share them.
 WORDS = (
-    "raceback", "rror", "RROR", "RITICAL", "FATAL", "xcept", 'File "', "Process ", "preflight launch",
-    "ailed", "illed", "SIG", "NCCL", "egmentation", "xit", "died", "bort", "Bus e", "not found", "terminate called",
-    "in use", "hutting", "[shut", "arning", "eprecat", "EPRECAT", "Triton", "gpt_oss", "repo_utils",
-    "CUDA runtime", "leaked", "destroy_process_group", "core engine proc", "shared memory broadcast", "oom-kill",
-    "Waiting for", "version ", "args: ", "oading", "apturing", "rchitecture", "KV cache s", "KV cache m", "nitializing",
-    "tarting", "warming up", "pplication startup", "Uvicorn running", "world_size", "world size", "max model len",
-    "init engine", "routes are", "Started a local", "usage_lib", "nccl==",
+    "raceback", "rror", "RROR", "RITICAL", "FATAL", "xcept", 'File "', "Process ", "preflight launch", "ailed",
+    "illed", "SIG", "NCCL", "Seg", "ignal", "Watchdog", "xit", "died", "bort", "Bus e", "not found",
+    "terminate called", "in use", "hutting", "[shut", "arning", "eprecat", "EPRECAT", "Triton", "gpt_oss",
+    "repo_utils", "CUDA runtime", "resource_tracker", "leaked", "destroy_process_group", "core engine proc",
+    "shared memory broadcast", "oom-kill", "Waiting for", "version ", "args: ", "oading", "Prefetching", "apturing",
+    "rchitecture", "KV cache s", "KV cache m", "nitializing", "tarting", "warming up", "pplication startup",
+    "Uvicorn running", "world_size", "world size", "max model len", "init engine", "routes are", "Started a local",
+    "usage_lib", "nccl==",
 )  # fmt: skip
 _VERSION = re.compile(r"(?:API server version|server version|█.* version) v?(?P<version>\d[\w.+-]{0,60})")
 _ENGINE_VERSION = re.compile(r"LLM engine \(v(?P<version>[\w.+-]{1,60})\)")
@@ -272,8 +273,8 @@ class LogReader:
         launch.see(raised, weight, noise)
         # The logger's message above a traceback is no error of its own.
         launch.loose = [entry for entry in launch.loose if entry[0].text.strip() != raised.before.strip()]
-        # It came before the launch could name itself. Of another container it would say nothing.
-        nameless = raised.level is None and raised.process is None and raised.stream.source in ("", launch.source)
+        # It came before the launch could name itself; what another container says is none of its business.
+        nameless = raised.level is None and raised.process is None and (not raised.stream.source or raised.in_tree)
         if weight is Weight.CERTAIN and nameless and not launch.seen:
             launch.exit_line = raised.line
 

@@ -128,7 +128,7 @@ class Scanner:
                 stop = block.find(b"\n", at, until)
                 if stop < 0:
                     break
-                at = block.find(word, stop, until)
+                at = block.find(word, stop + 1, until)
         return sorted(found)
 
     def _pieces(self, line: bytes) -> None:

@@ -16,9 +16,9 @@ _BLOCK = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _PAUSE = 0.3
 #: What is compressed otherwise is refused with the way out: guessing at it would say "nothing found".
-_COMPRESSED = {
+REFUSED = {
     b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -dc"),
-    b"BZh": ("bzip2", "bzip2 -dc"),
+    b"BZh91AY&SY": ("bzip2", "bzip2 -dc"),
     b"\xfd7zXZ\x00": ("xz", "xz -dc"),
     b"PK\x03\x04": ("zip", "unzip -p"),
 }
@@ -48,7 +48,7 @@ class Log:
             first = self._read()
         except OSError as error:
             raise self._unreadable(error) from error
-        for magic, (kind, command) in _COMPRESSED.items():
+        for magic, (kind, command) in REFUSED.items():
             if first.startswith(magic):
                 raise LogUnreadable(
                     f"{self._name} is compressed with {kind}, which preflight does not read.",

@@ -47,7 +47,10 @@ class _Page:
         if root is None:
             return
         title = one_line(f"{root.exception}: {root.message}" if root.exception else root.message)
-        yield from self._wrapped(title, f"{self._paint('root cause', 'error')}: ", _INDENT)
+        label = "root cause"
+        first, *rest = self._wrapped(title, f"{label}: ", _INDENT)
+        yield self._paint(label, "error") + first.removeprefix(label)
+        yield from rest
         if root.place is not None:
             known = {True: " (patched)", False: " (as released)", None: ""}[triage.patched]
             function = f", in {root.place.function}" if root.place.function else ""

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from preflight.triage.line import Line, Stream
+from preflight.triage.place import place_of
 
 #: Bounds, so that no log can make the reader hold more than a few megabytes.
 MOST_FRAMES = 24
@@ -98,6 +99,11 @@ class Raised:
     def first(self) -> Raised:
         """The first print of this exception."""
         return self if self.same is None else self.same
+
+    @property
+    def in_tree(self) -> bool:
+        """Whether it went through a file of vLLM."""
+        return any(place_of(frame.path, frame.line, None).in_tree for frame in self.frames)
 
     def add_detail(self, text: str) -> None:
         """A line behind the exception, which may be more of its message. Of very many only the first are kept."""
