@@ -91,20 +91,22 @@ def _model(row: ModelRow) -> dict[str, Json]:
 
 
 def _table(report: InterfacesReport, width: int) -> str:
-    """One line for each architecture: its class, the flags that are on, and what differs from most others."""
+    """One line for each architecture: its class where it has another name, the flags that are on, and other values
+    where they are not the usual ones."""
     usual = _usual(report.rows)
-    longest = max((len(row.architecture) for row in report.rows), default=0)
-    modules = [_short(row) for row in report.rows]
-    second = max((len(text) for text in modules), default=0)
-    lines = [f"{'ARCHITECTURE':<{longest}}  {'CLASS':<{second}}  FLAGS AND INTERFACES"]
-    indent = longest + second + 4
-    for row, module in zip(report.rows, modules, strict=True):
-        words = ["error:", row.error] if row.error is not None else _words(row, usual)
-        text = " ".join(words)
-        room = max(width - indent, 40)
-        wrapped = textwrap.wrap(text, room, break_long_words=False) or [""]
-        lines.append(f"{row.architecture:<{longest}}  {module:<{second}}  {wrapped[0]}".rstrip())
-        lines.extend(" " * indent + rest for rest in wrapped[1:])
+    longest = min(max((len(row.architecture) for row in report.rows), default=0), max(width - 50, 24))
+    lines = [f"{'ARCHITECTURE':<{longest}}  FLAGS THAT ARE ON"]
+    for row in report.rows:
+        words = [f"= {row.name}:"] if row.name != row.architecture else []
+        words.extend(["error:", row.error] if row.error is not None else _words(row, usual))
+        wrapped = textwrap.wrap(" ".join(words), max(width - longest - 2, 40), break_long_words=False) or [""]
+        if len(row.architecture) > longest:
+            lines.append(row.architecture)
+            wrapped.insert(0, "")
+        lines.append(
+            f"{row.architecture if len(row.architecture) <= longest else '':<{longest}}  {wrapped[0]}".rstrip()
+        )
+        lines.extend(" " * (longest + 2) + rest for rest in wrapped[1:])
     lines.append("")
     lines.append(_closing(report))
     return "\n".join(lines) + "\n"
@@ -119,12 +121,6 @@ def _closing(report: InterfacesReport) -> str:
     if partly:
         parts.append(f"{partly} whose class is not known in full")
     return ", ".join(parts) + "."
-
-
-def _short(row: ModelRow) -> str:
-    """Module and class without what all of them share."""
-    module = row.module.rpartition(".models.")[2]
-    return f"{module}:{row.name}" if row.name != row.architecture else module
 
 
 def _usual(rows: Iterable[ModelRow]) -> dict[str, object]:
@@ -146,7 +142,7 @@ def _words(row: ModelRow, usual: dict[str, object]) -> list[str]:
             words.append(f"{flag.name}=?")
         elif flag.value is not False and flag.name != "architecture" and flag.value != usual.get(flag.name):
             words.append(f"{flag.name}={flag.value}")
-    return [*words, *(f"{m.interface}.{m.member}:missing" for m in row.missing if not row.complete)]
+    return words
 
 
 def _details(report: InterfacesReport) -> str:
@@ -204,19 +200,29 @@ def _origin(row: ModelRow, flag: Flag) -> str:
 
 
 def _changes(report: InterfacesReport, changes: Sequence[Change]) -> str:
-    lines: list[str] = []
-    width = max((len(change.architecture) for change in changes), default=0)
+    """One line for each architecture: the flags that changed, and the interfaces that came (+) and went (-)."""
+    by_architecture: dict[str, list[str]] = {}
     for change in changes:
-        if change.what == "interface":
-            said = f"no longer implements {change.before}" if change.after is None else f"implements {change.after}"
-        elif change.what in ("added", "removed"):
-            said = f"{change.what}  {change.after or change.before}"
-        else:
-            said = f"{change.what}: {change.before} -> {change.after}"
-        lines.append(f"{change.architecture:<{width}}  {said}")
+        by_architecture.setdefault(change.architecture, []).append(_change(change))
+    width = max(map(len, by_architecture), default=0)
+    lines = [f"{name:<{width}}  {', '.join(said)}" for name, said in by_architecture.items()]
+    counted = _count(len(by_architecture), "architecture")
     lines.append("" if lines else "Nothing changed.")
-    lines.append(f"{_count(len(changes), 'change')} up to vLLM {report.tree.vllm or 'of unknown version'}.")
+    lines.append(f"{counted} changed up to vLLM {report.tree.vllm or 'of unknown version'}.")
     return "\n".join(lines) + "\n"
+
+
+def _change(change: Change) -> str:
+    if change.what == "interface":
+        return f"-{change.before}" if change.after is None else f"+{change.after}"
+    if change.what in ("added", "removed"):
+        return f"{change.what}: {change.after or change.before}"
+    if change.what == "error":
+        return f"can be imported now (it was: {change.before})" if change.after is None else f"error: {change.after}"
+    said = [
+        ("yes" if value else "no") if isinstance(value, bool) else str(value) for value in (change.before, change.after)
+    ]
+    return f"{change.what}: {said[0]} -> {said[1]}"
 
 
 def _place(span: Span | None) -> str:

@@ -12,7 +12,7 @@ from preflight.model import Span
 from preflight.program.classes import Class
 from preflight.program.definitions import Kind, Resolution
 from preflight.program.evaluate.protocols import EXCLUDED
-from preflight.program.facts import Assign
+from preflight.program.facts import Assign, Import
 from preflight.program.model_info import Flag
 from preflight.program.registry import RegistryEntry
 
@@ -49,9 +49,14 @@ class _Reporter:
             )
         entries = list(self._registry.entries.values()) if not names else self._named(names)
         # what is optional is told by how few of all models need it, whichever models are asked about
-        everything = [entry.module for entry in self._registry.entries.values()]
-        optional = self._program.requirements.optional(everything) if not self._program.tree.whole_environment else {}
-        rows = tuple(self._row(entry, bool(names), optional.get(entry.module)) for entry in entries)
+        everything = [entry.module for entry in (*self._registry.entries.values(), *entries)]
+        survey = self._program.importing.survey(everything)
+        optional = self._program.requirements.optional(survey) if not self._program.tree.whole_environment else {}
+        errors = {
+            module: self._import_error(module, module in survey.failing, optional.get(module))
+            for module in dict.fromkeys(entry.module for entry in entries)
+        }
+        rows = tuple(self._row(entry, bool(names), errors[entry.module]) for entry in entries)
         return InterfacesReport(self._program.tree.facts, rows, bool(names), tuple(self._program.tree.notes))
 
     # -- names --------------------------------------------------------------------------------------------------------
@@ -104,8 +109,7 @@ class _Reporter:
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
-    def _row(self, entry: RegistryEntry, detailed: bool, optional: tuple | None) -> ModelRow:
-        error = self._import_error(entry, optional)
+    def _row(self, entry: RegistryEntry, detailed: bool, error: str | None) -> ModelRow:
         cls = self._program.registry_reader.model_class(entry)
         if not isinstance(cls, Class):
             flags = tuple(Flag(name, None, "the class is not known") for name in self._flag_names())
@@ -139,8 +143,8 @@ class _Reporter:
     def _flag_names(self) -> tuple[str, ...]:
         return (*self._program.model_infos.field_names(), "eagle3")
 
-    def _import_error(self, entry: RegistryEntry, optional: tuple | None) -> str | None:
-        failure = self._program.importing.failure(entry.module)
+    def _import_error(self, name: str, fails: bool, optional: tuple[str, str, Import] | None) -> str | None:
+        failure = self._program.importing.failure(name) if fails else None
         if failure is not None:
             return f"{failure.message} ({failure.span.path}:{failure.span.line})"
         if optional is None:
@@ -180,7 +184,7 @@ class _Reporter:
                 if name in EXCLUDED:
                     continue
                 found = cls.lookup(name)
-                if found is not None:
+                if found is not None and not (found.stub is not None and found.owner.is_protocol and name in stores):
                     owner = f"{found.owner.module}.{found.owner.qualname}"
                     span = found.span if found.line is not None else found.owner.span
                     yield MemberOrigin(interface.name, name, found.kind, owner, span)

@@ -39,9 +39,11 @@ class ImportFailure:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """``failing``: the modules asked about whose import certainly fails. ``packages``: for each outside package that is
-    not at hand, which of them need it, and the modules of the tree that import it, with the import."""
+    """``asked``: the modules asked about; ``failing``: those of them whose import certainly fails. ``packages``: for
+    each outside package that is not at hand, which of them need it, and the modules of the tree that import it, with
+    the import."""
 
+    asked: frozenset[str]
     failing: frozenset[str]
     packages: dict[str, tuple[frozenset[str], dict[str, Import]]]
 
@@ -100,6 +102,7 @@ class Importing:
                     seen[needed] = current
                     waiting.append(needed)
         return Survey(
+            frozenset(wanted),
             frozenset(wanted) & _spread(failing, needed_by),
             {
                 package: (frozenset(wanted) & _spread(importers, needed_by), dict(importers))

@@ -51,6 +51,14 @@ class ModelInfos:
     def info(self, cls: Class) -> ModelInfo:
         """The info of a class, as ``_ModelInfo.from_model_cls`` would make it."""
         self._find()
+        calls = self._program.evaluator.calls
+        calls.known = {}  # predicates only look at the class, and many of them ask one another
+        try:
+            return self._info(cls)
+        finally:
+            calls.known = None
+
+    def _info(self, cls: Class) -> ModelInfo:
         eagle3 = self._eagle3(cls)
         names = self.field_names()
         if self._info_class is None:

@@ -13,6 +13,7 @@ from preflight.program.known import words
 
 if TYPE_CHECKING:
     from preflight.program.facts import Import
+    from preflight.program.importing import Survey
     from preflight.program.program import Program
 
 #: distributions whose import name is not their own name; from the projects' documentation
@@ -58,15 +59,14 @@ class Requirements:
             self._required = frozenset(found)
         return self._required
 
-    def optional(self, names: list[str]) -> dict[str, tuple[str, str, Import]]:
-        """Modules among ``names`` that need a package which nothing requires: (package, importing module, import).
+    def optional(self, survey: Survey) -> dict[str, tuple[str, str, Import]]:
+        """Modules of a survey that need a package which nothing requires: (package, importing module, import).
 
         A package that most of the modules need is no option: without it nothing would run.
         """
         found: dict[str, tuple[str, str, Import]] = {}
-        survey = self._program.importing.survey(names)
         for package, (users, importers) in survey.packages.items():
-            if package.lower() in self.required() or package in self.required() or 2 * len(users) > len(set(names)):
+            if package.lower() in self.required() or package in self.required() or 2 * len(users) > len(survey.asked):
                 continue
             for user in users:
                 importer = next(

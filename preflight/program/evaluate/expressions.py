@@ -112,8 +112,7 @@ class Expressions:
                 kwargs.update(value)
             else:
                 raise Undecidable("the keywords of a call are not known")
-        what = ast.unparse(node.func) if not isinstance(node.func, ast.Name) else node.func.id
-        return self._evaluator.calls.call(function, args, kwargs, what)
+        return self._evaluator.calls.call(function, args, kwargs, node.func)
 
     def _super(self, frame: Frame) -> Value:
         scope: Frame | None = frame
