@@ -219,6 +219,28 @@ def test_members_along_the_mro_with_their_kinds_and_places(tmp_path: Path) -> No
     assert list(class_of(program, "vllm.m", "A").annotations()) == ["flag", "only_annotated"]
 
 
+def test_a_class_has_what_its_metaclass_gives_it(tmp_path: Path) -> None:
+    text = """\
+        import enum
+        from abc import ABC, ABCMeta
+        from typing import Protocol
+        class Colour(enum.Enum):
+            RED = 1
+        class Abstract(ABC): ...
+        class Own(metaclass=ABCMeta): ...
+        class Shape(Protocol): ...
+        class Plain: ...
+        """
+    program = program_of(tmp_path, {"vllm/m.py": text})
+    module = program.module("vllm.m")
+    has = {name: class_of(program, "vllm.m", name).has("register") for name in ("Abstract", "Own", "Shape", "Plain")}
+    assert has == {"Abstract": True, "Own": True, "Shape": True, "Plain": False}
+    for text in ("Colour.__members__", "Colour.RED", "Abstract.register", "Plain.mro", "Plain.__name__"):
+        assert program.resolve_in(module, text).missing is None, text
+    for text in ("Colour.GREEN", "Plain.register"):
+        assert program.resolve_in(module, text).missing is not None, text
+
+
 def test_instance_attributes_of_the_whole_chain(tmp_path: Path) -> None:
     text = """\
         class A:

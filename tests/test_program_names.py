@@ -370,6 +370,7 @@ def test_a_modules_own_getattr_is_run(tmp_path: Path) -> None:
             """,
         "vllm/p/inner.py": "class Thing: ...\n",
         "vllm/q.py": "def __getattr__(name):\n    return unknown_thing(name)\nfrom outside import unknown_thing\n",
+        "vllm/r.py": "from outside import *\ndef __getattr__(name):\n    raise AttributeError(name)\n",
     }
     program = program_of(tmp_path, files)
     assert target(program, "vllm.p", "Thing") == "vllm.p.inner.Thing"
@@ -377,6 +378,7 @@ def test_a_modules_own_getattr_is_run(tmp_path: Path) -> None:
     assert program.resolve("vllm.p", "gone").exists is Truth.NO
     assert program.resolve("vllm.p", "nothing").exists is Truth.NO
     assert program.resolve("vllm.q", "anything").exists is Truth.MAYBE
+    assert program.resolve("vllm.r", "anything").exists is Truth.MAYBE
 
 
 PLATFORM = {

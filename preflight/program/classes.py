@@ -15,7 +15,7 @@ from preflight.model import Span
 from preflight.program.definitions import Value
 from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, If, Import, Item, Try
 from preflight.program.fields import Fields, dataclass_fields, named_tuple_fields
-from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, TYPING_MODULES, KnownClass
+from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, METACLASS_ATTRIBUTES, TYPING_MODULES, KnownClass
 from preflight.program.linearize import linearize
 from preflight.program.namespace import Binding, Namespace, run_body
 from preflight.program.signatures import Signature
@@ -397,9 +397,22 @@ class Class:
         found = self.lookup(name)
         if found is not None:
             return True if found.certain else None
-        if name in CLASS_ATTRIBUTES:
+        if name in CLASS_ATTRIBUTES or name in self.metaclass_attributes:
             return True
         return False if self.complete else None
+
+    @property
+    def metaclass_attributes(self) -> frozenset[str]:
+        """The names that its metaclass gives it, where that is one of the standard library's."""
+        found: frozenset[str] = frozenset()
+        if self.is_enum:
+            found |= METACLASS_ATTRIBUTES["EnumMeta"]
+        for cls in self.mro:
+            keywords = dict(cls.facts.keywords) if cls.facts is not None else {}
+            metaclass = keywords["metaclass"].text.rpartition(".")[2] if "metaclass" in keywords else ""
+            if cls.is_typing("Protocol") or metaclass == "ABCMeta":
+                found |= METACLASS_ATTRIBUTES["ABCMeta"]
+        return found
 
     def gives_none(self, name: str) -> bool:
         """Whether ``cls.name`` is a plain None: how a class says that it does not support a protocol's method."""

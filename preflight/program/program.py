@@ -185,6 +185,8 @@ class Program:
             return Resolution(unknown=f"what {owner.target} is, is not known")
         member = cls.lookup(name)
         if member is None:
+            if name in cls.metaclass_attributes or cls.has(name) is True:
+                return Resolution((Definition(Kind.OPAQUE, owner.module, f"{owner.name}.{name}"),))
             if cls.has(name) is False:
                 return Resolution(missing=Missing(owner.module, f"{owner.name}.{name}", f"{owner.target} lacks it"))
             return Resolution(unknown=f"{owner.target} is not known in full")

@@ -280,11 +280,13 @@ class Resolver:
             return self._program.lazy_packages.refusal(module, name)
         if kind is ModuleKind.SOURCE:
             lazy = self._program.lazy_attribute(module, name)
-            if lazy is not None:
+            if lazy is not None and lazy.missing is None:
                 return lazy
             reason = self.openness(module, self.namespace(module))
             if reason is not None:
                 return Resolution(unknown=reason)
+            if lazy is not None:
+                return lazy
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
 
     def bound(self, module: Module, name: str, line: int | None = None) -> Resolution | None:

@@ -125,7 +125,7 @@ class Attributes:
             return Function(self._program.module(cls.module), name, f"object.{name}", ANYTHING, opaque=True)
         if name == "__init_subclass__":
             return Host("object.__init_subclass__", lambda *args, **kwargs: None)
-        if name in CLASS_ATTRIBUTES:
+        if name in CLASS_ATTRIBUTES or name in cls.metaclass_attributes:
             return Unknown(f"{name} of a class is not followed")
         if cls.complete:
             raise Raised("AttributeError", f"type object {cls.name!r} has no attribute {name!r}")
