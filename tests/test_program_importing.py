@@ -92,17 +92,18 @@ def test_a_package_that_is_not_installed_is_a_failure_only_where_that_is_known(t
 
 
 def test_what_only_few_need_and_nothing_requires_is_optional(tmp_path: Path) -> None:
-    files = {f"vllm/m{i}.py": "import commonthing\n" for i in range(5)}
-    files["vllm/m0.py"] += "import rarething\n"
-    files["vllm/m1.py"] += "import regex\nimport cv2\n"
+    files = {f"vllm/models/m{i}.py": "import commonthing\n" for i in range(5)}
+    files["vllm/models/m0.py"] += "import rarething\nimport vllm.shared\n"
+    files["vllm/models/m1.py"] += "import regex\nimport cv2\n"
+    files["vllm/shared.py"] = "import sharedthing\n"
     files["transformers-4.57.6.dist-info/METADATA"] = (
         "Metadata-Version: 2.1\nName: transformers\nVersion: 4.57.6\nRequires-Dist: regex!=2019\n"
         "Requires-Dist: opencv-python-headless>=4 ; python_version > '3.9'\nRequires-Dist: rarething; extra == 'rare'\n"
     )
     program = program_of(tmp_path, files)
-    found = program.requirements.optional([f"vllm.m{i}" for i in range(5)])
+    found = program.requirements.optional(program.importing.survey([f"vllm.models.m{i}" for i in range(5)]))
     assert {name: (package, importer) for name, (package, importer, _) in found.items()} == {
-        "vllm.m0": ("rarething", "vllm.m0")
+        "vllm.models.m0": ("rarething", "vllm.models.m0")
     }
 
 

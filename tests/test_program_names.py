@@ -276,7 +276,7 @@ def _reopened(program: Program):
 LAZY = {
     "lazything/__init__.py": """\
         from typing import TYPE_CHECKING
-        from .tools import helper
+        from .tools import helper, make_lazy
         if TYPE_CHECKING:
             from .models import *
             from .core import Base as Base
@@ -284,10 +284,19 @@ LAZY = {
             import sys
             sys.modules[__name__] = make_lazy(__name__)
         """,
-    "lazything/tools.py": "def helper(): ...\n",
+    "lazything/tools.py": """\
+        from types import ModuleType
+        def helper(): ...
+        class make_lazy(ModuleType):
+            def __getattr__(self, name):
+                if name.endswith("Fast"):
+                    return getattr(self, name[:-4])
+                raise AttributeError(name)
+        """,
     "lazything/core.py": "class Base: ...\n",
     "lazything/models/__init__.py": """\
         from typing import TYPE_CHECKING
+        from ..tools import make_lazy
         if TYPE_CHECKING:
             from .one import *
         else:
@@ -296,6 +305,7 @@ LAZY = {
         """,
     "lazything/models/one/__init__.py": """\
         from typing import TYPE_CHECKING
+        from ...tools import make_lazy
         if TYPE_CHECKING:
             from .configuration_one import *
         else:
@@ -318,6 +328,9 @@ def test_lazy_packages_are_read_by_what_they_declare(tmp_path: Path) -> None:
     missing = program.resolve("lazything", "TwoConfig").missing
     assert missing is not None and (missing.module, missing.name) == ("lazything", "TwoConfig")
     assert program.resolve("lazything.models.two", "TwoConfig").exists is Truth.NO
+    # the object makes such names out of others
+    assert program.resolve("lazything", "OneProcessorFast").exists is Truth.MAYBE
+    assert program.resolve("lazything.models.one", "OneProcessorSlow").exists is Truth.NO
     again = Program(program.tree, program.loader._cache, (3, 12))
     assert target(again, "lazything", "OneConfig") == "lazything.models.one.configuration_one.OneConfig"
 

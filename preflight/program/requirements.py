@@ -62,11 +62,15 @@ class Requirements:
     def optional(self, survey: Survey) -> dict[str, tuple[str, str, Import]]:
         """Modules of a survey that need a package which nothing requires: (package, importing module, import).
 
-        A package that most of the modules need is no option: without it nothing would run.
+        A package that modules elsewhere need, or most of those asked about, comes with vLLM in some way: without it
+        next to nothing would run.
         """
         found: dict[str, tuple[str, str, Import]] = {}
+        homes = tuple({f"{name.rpartition('.')[0]}." for name in survey.asked})
         for package, (users, importers) in survey.packages.items():
-            if package.lower() in self.required() or package in self.required() or 2 * len(users) > len(survey.asked):
+            if package.lower() in self.required() or package in self.required():
+                continue
+            if 2 * len(users) > len(survey.asked) or not all(name.startswith(homes) for name in importers):
                 continue
             for user in users:
                 importer = next(
