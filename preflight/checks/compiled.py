@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from preflight.syntax.target import Target
 
 SYNTAX_ERROR = "syntax-error"
+UNDECODABLE = "undecodable-source"
+UNREADABLE = "unreadable-source"
 
 
 def check_compiled(context: Context, sources: Sequence[Source], patched: frozenset[str]) -> Iterator[Fault | Undecided]:
@@ -28,7 +30,9 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
             import libcst  # noqa: F401
         outcomes = compiler.compile(source.data for source in sources)
         for source, outcome in zip(sources, outcomes, strict=True):
-            if outcome.failure is not None:
+            if source.problem is not None:
+                yield _undecodable(source, outcome, compiler.interpreter, source.path in patched)
+            elif outcome.failure is not None:
                 yield _no_answer(source, outcome, compiler.interpreter, source.path in patched)
             elif source.path not in patched:
                 if outcome.error is not None:
@@ -39,6 +43,31 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
                 yield from _accepted(context, compiler.interpreter, source)
         if compiler.interpreter.stand_in and patched:
             yield _stand_in(context, compiler.interpreter)
+
+
+def _undecodable(source: Source, outcome: Outcome, interpreter: Interpreter, patched: bool) -> Fault:
+    """Bytes that are no text. Within a comment Python reads over them on an import; whoever opens the file fails."""
+    problem = source.problem
+    assert problem is not None
+    line = problem.line
+    severity = None if patched else Severity.INFO
+    why = "Python decodes a source before it reads it, so importing this file raises SyntaxError"
+    if outcome.ok and patched:
+        severity = Severity.WARNING
+        why = (
+            f"Python {interpreter.version_text} imports the file all the same, since the byte stands in a comment; "
+            "what opens it as text fails, vLLM's own hash of its sources among them"
+        )
+    binary = problem.kind == "null-byte"
+    return Fault(
+        UNREADABLE if binary else UNDECODABLE,
+        Span(source.path, line, problem.column),
+        problem.message,
+        why=why,
+        help=problem.help,
+        excerpt=excerpt(source.path, source.lines, line, line) if line is not None and not binary else None,
+        severity=severity,
+    )
 
 
 def _no_answer(source: Source, outcome: Outcome, interpreter: Interpreter, patched: bool) -> Fault | Undecided:
@@ -97,12 +126,6 @@ def _refused(context: Context, compiler: Compiler, source: Source, error: Compil
 
     before = context.tree.pristine(source.path) if context.tree.exists(source.path) else None
     pristine = decode(source.path, before) if before is not None else None
-    if source.text is None:
-        # the interpreter reads an encoding that we do not, and refuses what it read
-        yield Fault(
-            SYNTAX_ERROR, Span(source.path, error.line, error.column), f"the file does not compile: {error.message}"
-        )
-        return
 
     def oracle(texts: Sequence[str]) -> Sequence[Outcome]:
         from preflight.syntax.compiler import Outcome

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.checks.compiled import SYNTAX_ERROR, check_compiled
+from preflight.checks.compiled import SYNTAX_ERROR, UNDECODABLE, UNREADABLE, check_compiled
 from preflight.checks.context import Check, Context
 from preflight.checks.leftovers import CONFLICT_MARKER, RESIDUE_FILE, check_leftovers
 from preflight.model import Fault, FileState, Severity, Span, Undecided
-from preflight.syntax.excerpt import excerpt
 from preflight.syntax.source import Source
 
-UNDECODABLE = "undecodable-source"
-UNREADABLE = "unreadable-source"
 MISSING = "release-file-missing"
 
 
@@ -24,10 +21,11 @@ def check_files(context: Context) -> Iterator[Fault | Undecided]:
     for path in context.paths:
         if path.endswith(".py") and _is_there(context, path):
             source = context.sources.get(path)
-            if source.problem is None:
-                sources.append(source)
+            kind = source.problem.kind if source.problem is not None else None
+            if kind in ("unreadable", "too-big"):
+                yield _unread(source, path in patched)
             else:
-                yield from _unreadable(source, path in patched)
+                sources.append(source)
     refused: set[str] = set()
     for item in check_compiled(context, sources, patched & {source.path for source in sources}) if sources else ():
         if isinstance(item, Fault):
@@ -67,19 +65,16 @@ def _missing(context: Context) -> Iterator[Fault]:
             )
 
 
-def _unreadable(source: Source, patched: bool) -> Iterator[Fault | Undecided]:
+def _unread(source: Source, patched: bool) -> Fault | Undecided:
     problem = source.problem
     assert problem is not None
     if problem.kind == "too-big":
-        yield Undecided("source-too-big", problem.message, source.path, decisive=patched)
-        return
-    binary = problem.kind in ("null-byte", "unreadable")
-    yield Fault(
-        UNREADABLE if binary else UNDECODABLE,
-        Span(source.path, problem.line, problem.column),
+        return Undecided("source-too-big", problem.message, source.path, decisive=patched)
+    return Fault(
+        UNREADABLE,
+        Span(source.path),
         problem.message,
-        why="Python decodes a source before it reads it, so importing this file fails",
-        help=problem.help,
-        excerpt=excerpt(source.path, source.lines, problem.line, problem.line) if problem.line and not binary else None,
+        why="Python cannot import what it cannot read",
+        help="make it a readable file, or take it away",
         severity=None if patched else Severity.INFO,
     )

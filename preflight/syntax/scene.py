@@ -126,6 +126,11 @@ class Scene:
         at = bisect_right(self._first_lines, line) - 1
         return at if at >= 0 else None
 
+    def last_line_at(self, line: int) -> int:
+        """The last line of the statement that covers a line."""
+        at = self.statement_at(line)
+        return max(line, self.statements[at].last_line) if at is not None else line
+
     def here(self) -> Statement | None:
         """The statement that the error stands in or, on an empty line, the one before it."""
         at = self.statement_at(self.line)
@@ -139,10 +144,6 @@ class Scene:
             order += [at - distance] if distance <= before else []
             order += [at + distance] if distance <= after else []
         return [position for position in order if 0 <= position < len(self.statements)]
-
-    def statements_in_order(self, chosen: list[Statement]) -> list[Statement]:
-        """These statements, by their place."""
-        return sorted(chosen, key=lambda statement: statement.start)
 
     def around(self, before: int = 1, after: int = 1) -> list[Statement]:
         """The statements of ``near``."""

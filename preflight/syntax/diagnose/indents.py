@@ -219,6 +219,7 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
         if (
             after is not None
             and moved
+            and (statement.defines or statement.word == "class")
             and scene.block_end(position) == position + 1
             and _peers(scene, position + 1) > 1
         ):

@@ -83,7 +83,7 @@ class Shifts:
             shift = 0
             for patch in patches:
                 begin = patch.start + shift  # where the patch's own text begins now
-                if offset <= begin:
+                if offset < begin or (offset == begin and patch.new):
                     break
                 if offset < begin + len(patch.new):
                     offset, shift = patch.end, 0

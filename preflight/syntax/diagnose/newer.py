@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from preflight.syntax.diagnose.model import Candidate
 from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
-from preflight.syntax.versions import features
+from preflight.syntax.versions import features_of
 
 CAUSE = "newer-syntax"
+#: So many uses of newer syntax are tried in one round, the nearest first.
+_MAX_FEATURES = 8
 
 
 def newer_syntax(scene: Scene) -> Iterator[Candidate]:
     """Syntax of a later Python than the one that refuses the file."""
-    seen = scene.around(before=2, after=1)
-    if "f-string" in scene.error.message:
-        # before 3.12 an f-string is parsed by itself, and its errors count lines from there
-        seen += [s for s in scene.statements if s not in seen]
-    for feature in features(scene.text, scene.statements_in_order(seen)):
-        if feature.since <= scene.version or not feature.plain:
-            continue
+    # the text is scanned as a newer Python would: this one may have cut a string or a statement in two
+    newer = [f for f in features_of(scene.text) if f.since > scene.version and f.plain]
+    newer.sort(key=lambda feature: abs(feature.start - scene.offset))
+    for feature in newer[:_MAX_FEATURES]:
         older = feature.same_meaning
         yield Candidate(
             CAUSE,
