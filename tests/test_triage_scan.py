@@ -20,6 +20,10 @@ FILES = [truth["file"] for truth in truths()]
 NEVER = re.compile(rb"(?!)")
 
 
+def nothing(number: int, lines: list[bytes]) -> None:
+    raise AssertionError("nothing was asked for together")
+
+
 def told(reader: LogReader) -> dict:
     return triage_data(answer(reader.finish(), load_patterns(), all_rules, TreeQuestion()))
 
@@ -35,7 +39,11 @@ def read(data: bytes, size: int | None = None) -> dict:
 def test_the_words_and_the_dull_lines_lose_nothing(file: str) -> None:
     data = (LOGS / file).read_bytes()
     every = LogReader(load_patterns())
-    every._scanner = Scanner(every._each, NEVER, (b"",))  # every line is looked at
+
+    def each(number: int, line: bytes) -> bytes | None:
+        return None if every._each(number, line) is None else b""
+
+    every._scanner = Scanner(each, nothing, NEVER, (b"",))  # every line is looked at, by itself
     every.feed(data)
     all_lines, fast = told(every), read(data)
     assert fast == all_lines
@@ -54,13 +62,13 @@ def lines_seen(
     seen: list[tuple[int, bytes]] = []
     until = [0]
 
-    def each(number: int, line: bytes) -> bool:
+    def each(number: int, line: bytes) -> bytes | None:
         seen.append((number, line))
         if any(word in line for word in words):
             until[0] = number + closely
-        return number < until[0]
+        return b"" if number < until[0] else None
 
-    scanner = Scanner(each, NEVER, words)
+    scanner = Scanner(each, nothing, NEVER, words)
     at = 0
     for size in sizes or [len(data)]:
         scanner.feed(data[at : at + size])
@@ -98,7 +106,7 @@ def test_the_drawings_of_a_progress_bar_are_one_line_and_its_last_drawing_counts
 
 def test_a_log_without_line_ends_is_read_in_constant_memory() -> None:
     seen: list[int] = []
-    scanner = Scanner(lambda number, line: bool(seen.append(len(line))), NEVER, (b"y",))
+    scanner = Scanner(lambda number, line: seen.append(len(line)), nothing, NEVER, (b"y",))
     tracemalloc.start()
     for _ in range(300):
         scanner.feed(b"y" * 65536)

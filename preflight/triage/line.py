@@ -109,6 +109,11 @@ class LineReader:
 
     def read(self, number: int, raw: str) -> Line:
         """The line ``number``, without its line end. Takes anything, raises nothing."""
+        last, at = self._last, len(self._prefix)
+        if at and raw.startswith(self._prefix) and (last.level is not None or raw.startswith(" ", at)):
+            text = raw[at:].rstrip()
+            if text.isprintable() and "^[[" not in text and not text.endswith(_RAY_SUFFIX):
+                return Line(number, text, last.stream, last.level, last.time)
         text = raw.rstrip()
         if not text:
             return Line(number, text)
@@ -116,10 +121,6 @@ class LineReader:
             text = _CONTROL.sub("", _ANSI.sub("", text))
         if text.endswith(_RAY_SUFFIX):
             text = _REPEATED.sub("", text)
-        if self._prefix and text.startswith(self._prefix):
-            last, at = self._last, len(self._prefix)
-            if last.level is not None or text.startswith(" ", at):
-                return Line(number, text[at:], last.stream, last.level, last.time)
         line, at = self._read(number, text)
         if at < len(text):
             self._prefix, self._last = text[:at], line

@@ -16,6 +16,7 @@ from preflight.triage.tracebacks import MOST_FRAMES, Frame, Raised, Tracebacks
 #: So many lines behind an exception or another sign are read one by one: its message may go on.
 _ATTENTION = 24
 _MOST_SIGNS = 40
+_FILE = b'  File "'
 _MILD = ("DEBUG", "INFO", "WARNING")
 _LONGEST_ARGUMENTS = 8000
 
@@ -100,7 +101,8 @@ class LogReader:
             self._beginnings += [act] * len(words)
         self._beginning = re.compile("|".join(f"(?P<b{number}>{part})" for number, part in enumerate(parts)))
         dull = dull_lines("|".join(parts))
-        self._scanner = Scanner(self._each, dull, tuple(word.encode() for word in WORDS), lines_before)
+        self._prefix = b""
+        self._scanner = Scanner(self._each, self._many, dull, tuple(word.encode() for word in WORDS), lines_before)
 
     def feed(self, data: bytes) -> None:
         """The next bytes of the log."""
@@ -132,14 +134,30 @@ class LogReader:
 
     # ---- one line
 
-    def _each(self, number: int, raw: bytes) -> bool:
+    def _each(self, number: int, raw: bytes) -> bytes | None:
         text = raw.decode("utf-8", "replace")
+        beginning = b""
         if text.startswith("{"):
             for part in unpacked(text):
                 self._line(self._lines.read(number, part))
         else:
-            self._line(self._lines.read(number, text))
-        return number < self._attention or self._tracebacks.busy(number)
+            line = self._lines.read(number, text)
+            self._line(line)
+            if self._tracebacks.in_frames and (own := line.text.encode()) and raw.endswith(own):
+                # The lines of one traceback all have the same prefix, and most of them are frames and their code.
+                self._prefix = raw[: len(raw) - len(own)]
+                beginning = self._prefix + b"  "
+        if self._tracebacks.open:
+            self._tracebacks.review(number)
+        return beginning if self._tracebacks.open or number < self._attention else None
+
+    def _many(self, number: int, lines: list[bytes]) -> None:
+        at = len(self._prefix)
+        for index, line in enumerate(lines):
+            # Of what stands under a frame only the first line is wanted, and of that only what will be kept.
+            if line.startswith(_FILE, at) or index == 0 or lines[index - 1].startswith(_FILE, at):
+                self._tracebacks.more(line[at:].decode("utf-8", "replace"))
+        self._tracebacks.reached(number + len(lines) - 1)
 
     def _line(self, line: Line) -> None:
         if self._tracebacks.feed(line):

@@ -24,25 +24,28 @@ _ALIKE = 16
 class Scanner:
     """Cuts lines out of blocks.
 
-    ``each(number, line)`` is called for every line that matters, in order, and answers whether the following line
-    matters too, whatever is in it. ``dull`` matches runs of whole lines that do not matter, ``words`` stand in those
-    that do.
+    ``each(number, line)`` is called for every line that matters, in order. It answers None, or, when the following
+    line matters too, whatever is in it, a beginning: lines that begin so may be given to ``many(number, lines)`` as one
+    piece, until another comes; with b"" each is given by itself. ``dull`` matches runs of whole lines that do not
+    matter, ``words`` stand in those that do.
     """
 
     def __init__(
         self,
-        each: Callable[[int, bytes], bool],
+        each: Callable[[int, bytes], bytes | None],
+        many: Callable[[int, list[bytes]], None],
         dull: re.Pattern[bytes],
         words: tuple[bytes, ...],
         lines_before: int = 0,
     ) -> None:
         self._each = each
+        self._many = many
         self._dull = dull
         self._words = words
         self._carry: list[bytes] = []
         self._carried = 0
         self._number = lines_before + 1  #: of the line that the next byte belongs to
-        self._close = False
+        self._next: bytes | None = None  #: the last answer of ``each``
         self._tail = b""
         self.size = 0
 
@@ -79,7 +82,7 @@ class Scanner:
         self._tail = (self._tail + block)[-_TAIL:] if len(block) < _TAIL else block[-_TAIL:]
         at, end = 0, len(block)
         while at < end:
-            if self._close:
+            if self._next is not None:
                 at = self._closely(block, at)
                 continue
             run = self._dull.match(block, at)
@@ -93,7 +96,7 @@ class Scanner:
                 if start >= at:
                     self._number += block.count(b"\n", at, start)
                     at = self._closely(block, start)
-                    if self._close:
+                    if self._next is not None:
                         break
             else:
                 self._number += block.count(b"\n", at, until)
@@ -103,19 +106,37 @@ class Scanner:
         """Look at the line that begins at ``at``, and at those behind it for as long as they are asked for. Returns
         where the next one begins."""
         end = len(block)
-        while at < end:
+        while True:
             stop = block.find(b"\n", at)
             if stop < 0:
                 stop = end
             line = block[at:stop]
+            if line.endswith(b"\r"):
+                line = line[:-1]
             if len(line) > LONGEST_LINE or b"\r" in line:
                 self._pieces(line)
             else:
-                self._close = self._each(self._number, line)
+                self._next = self._each(self._number, line)
             at = stop + 1
             self._number += stop < end
-            if not self._close:
+            if self._next and at < end:
+                at = self._together(block, at)
+            if self._next is None or at >= end:
+                return at
+
+    def _together(self, block: bytes, at: int) -> int:
+        """Give the lines at ``at`` that begin as ``each`` has said as one piece. Returns where the next one begins."""
+        beginning, lines = self._next or b"", []
+        while block.startswith(beginning, at):
+            stop = block.find(b"\n", at)
+            line = block[at:stop].rstrip(b"\r")
+            if stop < 0 or len(line) > LONGEST_LINE or b"\r" in line:
                 break
+            lines.append(line)
+            at = stop + 1
+        if lines:
+            self._many(self._number, lines)
+            self._number += len(lines)
         return at
 
     def _hits(self, block: bytes, start: int, until: int) -> list[int]:
@@ -137,7 +158,7 @@ class Scanner:
         for index, piece in enumerate(pieces):
             following = pieces[index + 1] if index + 1 < len(pieces) else b""
             if piece and piece[:_ALIKE] != following[:_ALIKE]:
-                self._close = self._each(self._number, piece[:LONGEST_LINE])
+                self._next = self._each(self._number, piece[:LONGEST_LINE])
 
 
 def _end_of_line(block: bytes, at: int) -> int:

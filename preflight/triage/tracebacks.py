@@ -137,6 +137,18 @@ class _Stream:
     closed_since_open: bool = False
     stack: bool = False
 
+    def add_frame(self, frame: Frame) -> None:
+        """The next frame inwards."""
+        self.frames.append(frame)
+        if len(self.frames) > MOST_FRAMES:
+            del self.frames[MOST_FRAMES // 4]  # a deep recursion: its beginning and its end tell more than its middle
+        self.strangers = 0
+
+    def add_code(self, text: str) -> None:
+        """What stands under a frame; its first line is the code, others are carets or more of it."""
+        if self.frames and self.frames[-1].code is None and text.strip(" ^~"):
+            self.frames[-1] = self.frames[-1]._replace(code=text.strip()[:200])
+
 
 class Tracebacks:
     """Feed it lines in order; ``raised`` is called for every exception when its last line has been read, ``stacked``
@@ -146,22 +158,41 @@ class Tracebacks:
         self._raised = raised
         self._stacked = stacked
         self._streams: dict[Stream, _Stream] = {}
-        self._open: dict[Stream, _Stream] = {}
+        #: While any traceback is open, every line may belong to it.
+        self.open: dict[Stream, _Stream] = {}
         self._last_key, self._last = Stream(), _Stream()
         self._review = 0  #: the line at which to look again for tracebacks that will not be ended
 
-    def busy(self, number: int) -> bool:
-        """Whether some traceback is still open at line ``number``, so that every line may belong to it."""
-        if self._open and number >= self._review:
+    def review(self, number: int) -> None:
+        """At line ``number``: give up tracebacks that were not gone on with for very long."""
+        if number >= self._review:
             self._review = number + LONGEST_PAUSE // 4
-            for key, stream in list(self._open.items()):
+            for key, stream in list(self.open.items()):
                 if number - stream.last_line > LONGEST_PAUSE:
                     self._abandon(key, stream)
-        return bool(self._open)
+
+    @property
+    def in_frames(self) -> bool:
+        """Whether the writer of the last line is in the middle of one plain traceback, so that indented lines that
+        follow are frames and code, and can be given to ``more``."""
+        stream = self._last
+        return stream.open == 1 and not stream.margin and not stream.stack
+
+    def more(self, text: str) -> None:
+        """An indented line of the last writer's traceback, which is open."""
+        stream = self._last
+        if text.startswith('  File "') and (found := _FRAME.match(text)) is not None:
+            stream.add_frame(Frame(found["path"], int(found["line"]), found["function"]))
+        else:
+            stream.add_code(text)
+
+    def reached(self, number: int) -> None:
+        """The last writer's traceback goes on up to line ``number``."""
+        self._last.last_line = number
 
     def finish(self) -> None:
         """The log is over: what is still open was cut off."""
-        for key, stream in list(self._open.items()):
+        for key, stream in list(self.open.items()):
             self._abandon(key, stream)
 
     def feed(self, line: Line) -> bool:
@@ -188,23 +219,18 @@ class Tracebacks:
             text = text[margin.end() :]
             if not text:
                 return True
-        taken = self._part(key, stream, line, text)
+        if 'File "' in text and (frame := _FRAME.match(text)) is not None:
+            self._frame(key, stream, line, frame)
+            taken = True
+        elif text.endswith(HEADER):
+            self._header(key, stream, line, text)
+            taken = True
+        else:
+            stream.stack = False
+            taken = self._inside(key, stream, line, text) if stream.open else self._outside(stream, line, text)
         if taken:
             stream.last_line = line.number
         return taken
-
-    def _part(self, key: Stream, stream: _Stream, line: Line, text: str) -> bool:
-        if text.endswith(HEADER):
-            self._header(key, stream, line, text)
-            return True
-        if 'File "' in text and (frame := _FRAME.match(text)) is not None:
-            self._frame(key, stream, line, frame)
-            return True
-        if stream.stack:
-            stream.stack = False
-        if stream.open:
-            return self._inside(key, stream, line, text)
-        return self._outside(stream, line, text)
 
     def _header(self, key: Stream, stream: _Stream, line: Line, text: str) -> None:
         ahead = text.removesuffix(HEADER).strip(" +|")
@@ -223,7 +249,7 @@ class Tracebacks:
         stream.start, stream.head, stream.last_line = line.number, line, line.number
         stream.frames = []
         stream.closed_since_open = False
-        self._open[key] = stream
+        self.open[key] = stream
 
     def _frame(self, key: Stream, stream: _Stream, line: Line, found: re.Match[str]) -> None:
         frame = Frame(found["path"], int(found["line"]), found["function"])
@@ -236,17 +262,12 @@ class Tracebacks:
             stream.open = 1
             if stream.link is None and stream.last is not None and stream.fresh:
                 stream.link = Link.MESSAGE
-        stream.frames.append(frame)
-        if len(stream.frames) > MOST_FRAMES:
-            del stream.frames[MOST_FRAMES // 4]  # a deep recursion: its beginning and its end tell more than its middle
-        stream.strangers = 0
+        stream.add_frame(frame)
 
     def _inside(self, key: Stream, stream: _Stream, line: Line, text: str) -> bool:
         """A line while a traceback is open that is neither header nor frame."""
         if text[0] in " \t":
-            last = stream.frames[-1] if stream.frames else None
-            if last is not None and last.code is None and text.strip(" ^~"):
-                stream.frames[-1] = last._replace(code=text.strip()[:200])
+            stream.add_code(text)
             return True
         found = (_LONE if stream.closed_since_open else _EXCEPTION).match(text)
         if found is not None and _is_type(found["type"]):
@@ -295,7 +316,7 @@ class Tracebacks:
         if stream.open <= 0:
             stream.open = 0
             stream.frames = []
-            self._open.pop(key, None)
+            self.open.pop(key, None)
 
     def _emit(self, stream: _Stream, line: Line, found: re.Match[str]) -> None:
         inner = found["inner"]
@@ -359,7 +380,7 @@ class Tracebacks:
 
     def _abandon(self, key: Stream, stream: _Stream) -> None:
         """The traceback will not be ended: tell what there is of it, unless it was only a copy of one that was."""
-        self._open.pop(key, None)
+        self.open.pop(key, None)
         if not stream.closed_since_open and stream.head is not None:
             head = stream.head
             raised = self._made(stream, Line(stream.last_line, "", head.stream, head.level, head.time), None, "")
@@ -372,7 +393,7 @@ class Tracebacks:
         """Too many writers: drop the one that was quiet the longest."""
         key = next(iter(self._streams))
         stream = self._streams.pop(key)
-        if key in self._open:
+        if key in self.open:
             self._abandon(key, stream)
 
 
