@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Base, Class, Doubt
 from preflight.program.conditions import parse_expression
 from preflight.program.definitions import Definition, Kind, Value
-from preflight.program.extract import dotted
 from preflight.program.facts import Assign, ClassFacts, Expression, SetAttribute
 from preflight.program.known import TYPING_ALIASES, TYPING_MODULES
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.program.modules import Module

@@ -7,67 +7,22 @@ NamedTuple and TypedDict, decorators, and assignments to the class at the module
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from preflight.model import Span
 from preflight.program.definitions import Value
-from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, If, Import, Item, Try
+from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.fields import Fields, dataclass_fields, named_tuple_fields
 from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, METACLASS_ATTRIBUTES, TYPING_MODULES, KnownClass
 from preflight.program.linearize import linearize
+from preflight.program.members import Base, Doubt, Member, flattened, function_kind
 from preflight.program.namespace import Binding, Namespace, run_body
 from preflight.program.signatures import Signature
 
 if TYPE_CHECKING:
     from preflight.program.evaluate.values import Frame
     from preflight.program.program import Program
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A name in the namespace of a class. ``kind``: "method", "classmethod", "staticmethod", "property", "class" or
-    "value". ``facts`` is the statement that makes it; None where a decorator, Python itself (``signature``) or a class
-    whose source is not at hand does. ``certain`` is False under a condition that is not decided."""
-
-    name: str
-    kind: str
-    owner: Class
-    facts: FunctionFacts | ClassFacts | Assign | Import | None
-    line: int | None
-    column: int | None
-    certain: bool = True
-    signature: Signature | None = field(default=None, compare=False)
-
-    @property
-    def span(self) -> Span:
-        return Span(self.owner.path or self.owner.module, self.line, self.column)
-
-    @property
-    def stub(self) -> str | None:
-        """What its body is made of if it has none ("...", "docstring", "pass", "raise NotImplementedError")."""
-        return self.facts.stub if isinstance(self.facts, FunctionFacts) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """One base as written: the class it is, or why that is not known."""
-
-    text: str
-    line: int
-    column: int
-    cls: Class | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Why a class is not known in full."""
-
-    reason: str
-    path: str | None = None
-    line: int | None = None
 
 
 #: stands for an answer that nobody has asked for
@@ -425,7 +380,7 @@ class Class:
     def annotations(self) -> dict[str, Assign]:
         """The names annotated in its own body (``__annotations__``), with or without a value, in order."""
         found: dict[str, Assign] = {}
-        for item in _flat(self.facts.body if self.facts is not None else ()):
+        for item in flattened(self.facts.body if self.facts is not None else ()):
             if isinstance(item, Assign) and item.annotation is not None:
                 found[item.name] = item
         return found
@@ -450,24 +405,3 @@ class Class:
         """The expression that gives ``cls.name`` its value, where one assignment does."""
         found = self.lookup(name)
         return found.facts.value if found is not None and isinstance(found.facts, Assign) else None
-
-
-def function_kind(facts: FunctionFacts) -> str:
-    """How a function in a class body behaves, by its decorators."""
-    for decorator in facts.decorators:
-        last = decorator.text.partition("(")[0].rpartition(".")[2]
-        if last in ("classmethod", "staticmethod"):
-            return last
-        if last in ("property", "cached_property", "setter", "getter", "deleter", "abstractproperty"):
-            return "property"
-    return "staticmethod" if facts.name == "__new__" else "method"
-
-
-def _flat(items: tuple[Item, ...]) -> Iterator[Item]:
-    for item in items:
-        yield item
-        if isinstance(item, If):
-            yield from _flat(item.body)
-            yield from _flat(item.orelse)
-        elif isinstance(item, Try):
-            yield from _flat(item.body)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from preflight.program.extract import dotted
 from preflight.program.facts import Expression
+from preflight.program.syntax_nodes import dotted
 
 
 class Truth(Enum):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from preflight.program.conditions import Truth
 from preflight.program.definitions import Missing, Resolution
 from preflight.program.evaluate.evaluator import find_node
-from preflight.program.extract import dotted
 from preflight.program.facts import FunctionFacts, Import
 from preflight.program.namespace import Namespace, run_body
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,6 @@ from preflight.program.creation import Creation, LazyModules
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
 from preflight.program.evaluate.evaluator import Evaluator
 from preflight.program.evaluate.values import Frame, Function, Raised, Unknown
-from preflight.program.extract import dotted
 from preflight.program.facts import Expression, FunctionFacts, Hole
 from preflight.program.finder import Finder
 from preflight.program.importing import Importing
@@ -28,6 +27,7 @@ from preflight.program.registry import RegistryReader
 from preflight.program.requirements import Requirements
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.tree import Tree

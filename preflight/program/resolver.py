@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from preflight.program.conditions import Platform, Truth, decide, parse_expression
+from preflight.program.conditions import Platform, Truth, decide
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
 from preflight.program.entry_points import CURRENT_PLATFORM
-from preflight.program.extract import dotted
-from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import
+from preflight.program.exports import Exports
+from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.finder import ModuleKind
 from preflight.program.modules import Module
 from preflight.program.namespace import Binding, Namespace, Questions, StarName, line_of, names_before, run_body
@@ -31,6 +31,7 @@ class Resolver:
     def __init__(self, program: Program, platform: Platform) -> None:
         self._program = program
         self._platform = platform
+        self._exports = Exports(program, self)
         self._names: dict[tuple[str, str], Resolution] = {}
         self._asking: set[tuple[str, str]] = set()
         self._running: set[str] = set()
@@ -96,98 +97,12 @@ class Resolver:
         return target, names, reason
 
     def exports(self, name: str) -> tuple[tuple[str, ...], str | None]:
-        """The public names of a module as a star import takes them, and why they may not be all."""
-        module = self._program.module(name)
-        if not module.has_source:
-            reason = module.spec.reason or f"the source of {name} is not at hand"
-            return (), None if module.spec.kind in (ModuleKind.ABSENT, ModuleKind.NAMESPACE) else reason
-        if module.exports is None:
-            namespace = self.namespace(module)
-            if namespace is None:
-                return (), f"{name} is part of an import cycle"
-            module.exports = self._exports(module, namespace)
-        return module.exports
-
-    def _exports(self, module: Module, namespace: Namespace) -> tuple[tuple[str, ...], str | None]:
-        reason = self.openness(module, namespace)
-        if "__all__" in namespace.names:
-            listed, problem = self._dunder_all(module, namespace)
-            return tuple(listed), problem
-        return tuple(name for name in namespace.names if not name.startswith("_")), reason
+        """The names that a star import of the module ``name`` takes, and why they may not be all."""
+        return self._exports.of(name)
 
     def dunder_all(self, module: Module) -> tuple[tuple[str, ...], str | None] | None:
         """What ``__all__`` lists, and why the list may be longer or shorter; None without ``__all__``."""
-        namespace = self.namespace(module)
-        if namespace is None or "__all__" not in namespace.names:
-            return None
-        listed, problem = self._dunder_all(module, namespace)
-        return tuple(listed), problem
-
-    def _dunder_all(self, module: Module, namespace: Namespace) -> tuple[list[str], str | None]:
-        listed: list[str] = []
-        problem: str | None = None
-        for effect, certain in namespace.effects:
-            value: Expression | None
-            if isinstance(effect, Assign) and effect.name == "__all__":
-                value = effect.value
-                if effect.kind == "=" and certain:
-                    listed, problem = [], None
-            elif isinstance(effect, Call) and effect.value.text.startswith("__all__."):
-                node = parse_expression(effect.value.text)
-                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-                    problem = "__all__ is changed by a call"
-                    continue
-                words = self._words(module, node.args[0])
-                if (node.func.attr == "append" and words is not None) or (
-                    node.func.attr == "extend" and words is not None
-                ):
-                    listed.extend(words)
-                elif node.func.attr == "remove" and words is not None:
-                    listed = [name for name in listed if name not in words]
-                else:
-                    problem = "__all__ is changed by a call"
-                continue
-            else:
-                continue
-            node = parse_expression(value.text) if value is not None else None
-            words = self._words(module, node) if node is not None else None
-            if words is None:
-                problem = "__all__ is computed"
-            else:
-                listed.extend(words)
-            if not certain:
-                problem = problem or "__all__ depends on a condition"
-        return list(dict.fromkeys(listed)), problem
-
-    def _words(self, module: Module, node: ast.expr) -> list[str] | None:
-        """The strings of an expression that makes a list of names."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return [node.value]
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            words: list[str] = []
-            for element in node.elts:
-                inner = element.value if isinstance(element, ast.Starred) else element
-                found = self._words(module, inner)
-                if found is None:
-                    return None
-                words.extend(found)
-            return words
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self._words(module, node.left), self._words(module, node.right)
-            return None if left is None or right is None else left + right
-        if isinstance(node, ast.Call) and dotted(node.func) in ("list", "tuple", "sorted") and len(node.args) == 1:
-            return self._words(module, node.args[0])
-        if isinstance(node, ast.Attribute):
-            if node.attr == "__all__":
-                owner = dotted(node.value)
-                found = self.dotted(module, owner).only if owner is not None else None
-                if found is not None and found.kind is Kind.MODULE:
-                    names, problem = self.exports(found.module)
-                    return None if problem else list(names)
-            elif node.attr == "__name__":
-                owner = dotted(node.value)
-                return [owner.rpartition(".")[2]] if owner else None
-        return None
+        return self._exports.dunder_all(module)
 
     def openness(self, module: Module, namespace: Namespace | None) -> str | None:
         """Why the module may have names that no statement of it shows; None for a module that is all there."""
