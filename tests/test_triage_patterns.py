@@ -42,7 +42,7 @@ def loaded(folder: Path, file: str, old: str, new: str) -> Patterns:
         ("stages.toml", "functions = []", "function = []", "function"),
         ("causes.toml", 'stages = ["flags"]', 'stages = ["flag"]', "no stage"),
         ("causes.toml", 'nature = "memory"', 'nature = "memory"\nrules = ["PF101"]', "TOML|undecidable"),
-        ("causes.toml", 'rules = ["PF101"]', 'rules = ["PF101"]\nnature = "fate"', "undecidable"),
+        ("causes.toml", 'rules = ["syntax-error"]', 'rules = ["syntax-error"]\nnature = "fate"', "undecidable"),
         ("causes.toml", "`{what}`: it was renamed", "`{which}`: it was renamed", "nothing fills"),
     ],
 )

@@ -90,6 +90,11 @@ class Launch:
     loose: list[tuple[Line, Stage]] = field(default_factory=list)
     outcome: Outcome | None = None  #: set when the log is over
 
+    @property
+    def blank(self) -> bool:
+        """Nothing in it looks like a launch of vLLM."""
+        return not (self.seen or self.progress_line or self.sightings or self.signs or self.loose or self.waits)
+
     def reach(self, stage: Stage, line: Line) -> None:
         """A line says that the launch has come to ``stage``; another process may be behind, so it never goes back."""
         self.waits = 0

@@ -130,7 +130,8 @@ class LogReader:
         for launch in launches:
             launch.outcome = judge(launch, self._patterns)
         noise = tuple(seen for seen in self._noise.values() if seen.count)
-        return Reading(launches, self._launches.count, noise, last, self._scanner.size)
+        count = 0 if all(launch.blank for launch in launches) else self._launches.count
+        return Reading(launches, count, noise, last, self._scanner.size)
 
     # ---- one line
 

@@ -138,7 +138,7 @@ class _Page:
     def ending(self) -> Iterator[str]:
         """A log that just stops is named as such, with what its last line allows to say."""
         triage = self._triage
-        if triage.state is not State.UNFINISHED:
+        if triage.state is not State.UNFINISHED or not triage.launches:
             return
         when = f" at {triage.last_time}" if triage.last_time else ""
         who = f" by {triage.last_process}" if triage.last_process else ""
@@ -180,6 +180,8 @@ class _Page:
         launches = f"{triage.launches} launch{'es' if triage.launches != 1 else ''}, "
         if triage.state is None:
             return self._paint("The log is empty.", "warning")
+        if not triage.launches:
+            return self._paint("No line of a vLLM launch was found in it.", "warning")
         if root is None:
             errors = f" ({len(triage.survived)} errors on the way)" if triage.survived else ""
             said = {

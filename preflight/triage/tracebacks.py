@@ -27,6 +27,8 @@ LONGEST_PAUSE = 5000
 #: So many lines that do not belong to it may stand inside a traceback, in its own stream.
 _MOST_STRANGERS = 20
 _MOST_GROUPS = 32
+#: So closely behind an exception, in lines of all writers, its message may go on.
+_NEAR = 100
 
 HEADER = "Traceback (most recent call last):"
 _GROUP_HEADER = f"+ Exception Group {HEADER}"
@@ -240,7 +242,7 @@ class Tracebacks:
         # count for both; the innermost one is right for the one that ends first.
         if not stream.open:
             self._begin(key, stream, line)
-            if stream.link is None and stream.last is not None and stream.last.message.endswith(":"):
+            if stream.link is None and stream.last is not None and self._goes_on(stream.last, line):
                 stream.link = Link.MESSAGE
         stream.open = min(stream.open + 1, 64)
         stream.strangers = 0
@@ -298,7 +300,7 @@ class Tracebacks:
             self._emit(stream, line, lone)
             return True
         last = stream.last
-        if last is not None and stream.link is None and line.number - last.line < 100:
+        if last is not None and stream.link is None and line.number - last.line < _NEAR:
             last.add_detail(text)
         stream.fresh = False
         stream.before, stream.before_line = text[:LONGEST_TEXT], line.number
@@ -306,8 +308,8 @@ class Tracebacks:
 
     @staticmethod
     def _goes_on(last: Raised, line: Line) -> bool:
-        """What stands so closely behind a message that ends with a colon is part of it."""
-        return last.message.endswith(":") and line.number - last.line < MOST_DETAILS
+        """What stands so closely behind a message that ends with a colon, or is empty, is part of it."""
+        return (last.message.endswith(":") or last.message_follows) and line.number - last.line < _NEAR
 
     def _close(self, key: Stream, stream: _Stream, line: Line, found: re.Match[str]) -> None:
         self._emit(stream, line, found)
