@@ -147,6 +147,16 @@ def test_a_logged_error_after_which_the_launch_went_on_is_no_cause() -> None:
     assert root(lines(VERSION, *error))["exception"] == "ValueError"
 
 
+def test_an_error_that_was_taken_for_survived_is_told_when_only_echoes_are_left() -> None:
+    worker = "(Worker_TP1 pid=3) ERROR 11-29 10:00:01 [somewhere.py:1] "
+    error = [worker + part for part in ("Could not do it", *raised("ValueError: v"))]
+    other = "(Worker_TP0 pid=2) INFO 11-29 10:00:02 [g.py:1] Starting to load model m..."
+    echo = raised("RuntimeError: Engine core initialization failed. See root cause above.", 9, "(APIServer pid=1) ")
+    found = answer(lines(VERSION, *error, other, *echo))
+    assert (found["root_cause"]["exception"], found["root_cause"]["process"]) == ("ValueError", "Worker_TP1")
+    assert [failure["exception"] for failure in found["cascade"]] == ["RuntimeError"]
+
+
 def test_a_certain_failure_goes_before_an_earlier_logged_error() -> None:
     error = logged("ValueError: optional", head="could not do something optional", place="x.py:1")
     assert root(lines(VERSION, *error, *raised("KeyError: 'k'", 2, "(APIServer pid=1) ")))["exception"] == "KeyError"
@@ -189,6 +199,10 @@ def test_an_error_line_at_the_end_is_better_than_nothing() -> None:
         ("[1]+  4242 Killed                  vllm serve m", "Killed"),
         ("[12345.6] Out of memory: Killed process 4242 (python3) total-vm:1kB", "Killed"),
         ("Reason: OOMKilled", "Killed"),
+        ("Nov 29 10:00:00 gpu7 systemd[1]: vllm.service: Main process exited, code=killed, status=9/KILL", "Killed"),
+        ("Nov 29 10:00:00 gpu7 systemd[1]: vllm.service: Failed with result 'oom-kill'.", "Killed"),
+        ("vllm.service: A process of this unit has been killed by the OOM killer.", "Killed"),
+        ("vllm.service: Main process exited, code=dumped, status=11/SEGV", "Aborted"),
         ("vllm-1 exited with code 137", "Killed"),
         ("Exited (137) 3 minutes ago", "Killed"),
         ('{"exitCode":137}', "Killed"),
@@ -219,6 +233,7 @@ def test_lines_that_tell_of_an_end(line: str, exception: str) -> None:
         "throughput: 137 tokens/s",
         "listening on port 137",
         "exit code 0",
+        '"OOMKilled": false',
         "10.1.2.137",
         "Killed time",
         "no signal lost",

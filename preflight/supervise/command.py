@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
-import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -67,6 +64,9 @@ def run(
     """
     if not command:
         raise UsageError("launch has no command to run", "write it behind `--`: `preflight launch -- vllm serve MODEL`")
+    import shlex
+    import shutil
+
     if shutil.which(command[0], path=environ.get("PATH")) is None:
         raise UsageError(
             f"the command `{command[0]}` is not on PATH", "write its full path, or activate its environment"
@@ -168,6 +168,8 @@ def _opened_log(given: str | None) -> tuple[BinaryIO, Path]:
             raise PreflightError(
                 f"The log {given} cannot be written: {error.strerror or error}.", "Name another file with --log FILE."
             ) from error
+    import time
+
     stamp = time.strftime("%Y%m%d-%H%M%S")
     for suffix in ("", *(f"-{number}" for number in range(2, 100))):
         path = Path(f"preflight-launch-{stamp}{suffix}.log")

@@ -41,8 +41,7 @@ class _Judge:
 
     def outcome(self) -> Outcome:
         launch = self._launch
-        ranked = sorted(self._candidates(), key=lambda found: found[0])
-        root = ranked[0][1] if ranked else self._hang()
+        root = self._root()
         survived = tuple(self._survived())[:_MOST_CASCADE]
         if root is None:
             state = State.UNFINISHED
@@ -53,6 +52,23 @@ class _Judge:
         return Outcome(State.FAILED, root.stage, self._progress(root), root, cascade, survived)
 
     # ---- candidates
+
+    def _root(self) -> Failure | None:
+        ranked = sorted(self._candidates(), key=lambda found: found[0])
+        if not ranked:
+            return self._hang()
+        (weight, _, _), root = ranked[0]
+        if -weight > Weight.SPARE or not root.second_hand:
+            return root
+        # The launch has died, and only echoes of why are left: then the last error that was taken for survived was not.
+        return max(self._taken_for_survived(root.line), key=lambda failure: failure.line, default=root)
+
+    def _taken_for_survived(self, before: int) -> Iterator[Failure]:
+        for sighting in self._launch.sightings.values():
+            raised = sighting.raised
+            told = sighting.weight is Weight.LIKELY and not sighting.noise and not self._is_echo(raised)
+            if told and raised.line < before and not self._outlived(raised.start):
+                yield self._failure(sighting)
 
     def _candidates(self) -> Iterator[tuple[_Rank, Failure]]:
         for sighting in self._launch.sightings.values():

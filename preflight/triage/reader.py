@@ -23,7 +23,7 @@ _LONGEST_ARGUMENTS = 8000
 #: Every line that matters, and is no INFO line, has one of these. Short, since many words of the tables share them.
 WORDS = (
     "raceback", "rror", "RROR", "RITICAL", "FATAL", "xcept", 'File "', "Process ", "preflight launch", "ailed",
-    "illed", "SIG", "NCCL", "Seg", "ignal", "Watchdog", "xit", "died", "bort", "Bus e", "not found",
+    "illed", "SIG", "NCCL", "Seg", "ignal", "Watchdog", "xit", "died", "bort", "code=dumped", "Bus e", "not found",
     "terminate called", "in use", "hutting", "[shut", "arning", "eprecat", "EPRECAT", "Triton", "gpt_oss",
     "repo_utils", "CUDA runtime", "resource_tracker", "leaked", "destroy_process_group", "core engine proc",
     "shared memory broadcast", "oom-kill", "Waiting for", "version ", "args: ", "oading", "Prefetching", "apturing",
