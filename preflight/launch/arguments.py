@@ -11,9 +11,10 @@ from preflight.launch.reading.values import NotKnown, Object, Unknown
 class Argument:
     """One ``add_argument``. ``options`` is empty for a positional argument.
 
-    ``action`` is the name of one of argparse's own actions, "boolean" for ``--x``/``--no-x``, or "custom" for a class of
-    the tree. ``kind``, ``choices``, ``default`` and ``nargs`` may be values of the reading: functions of the tree, or
-    what is not known. ``certain`` is False for an argument that exists only under a condition that is not known.
+    ``action`` is the name of one of argparse's own actions, "boolean" for ``--x``/``--no-x``, "custom" for a class of
+    the tree, or "unknown". ``kind``, ``choices``, ``default`` and ``nargs`` may be values of the reading: functions of
+    the tree, or what is not known. ``certain`` is False for an argument that exists only under a condition that is not
+    known.
     """
 
     dest: str
@@ -48,8 +49,8 @@ class Argument:
 
     @property
     def name(self) -> str:
-        """As a message names it: the longest option, or the destination."""
-        return max(self.options, key=len) if self.options else self.dest
+        """As a message names it: the first long option, or the destination."""
+        return next((option for option in self.options if option.startswith("--")), (*self.options, self.dest)[0])
 
 
 @dataclass(slots=True, eq=False)

@@ -13,6 +13,7 @@ from preflight.launch.reading.argparsing import Namespace
 from preflight.launch.reading.calls import call
 from preflight.launch.reading.expressions import contains, items
 from preflight.launch.reading.values import Instance, NotKnown, Object, Raised, Unknown, describe
+from preflight.launch.unresolved import is_open, readable
 
 if TYPE_CHECKING:
     from preflight.launch.reading.run import Run
@@ -54,6 +55,9 @@ def apply(run: Run, occurrence: Occurrence, namespace: Namespace, parser: Object
     except NotKnown as missing:
         namespace.names[argument.dest] = missing.unknown
     except _Refused as refused:
+        if is_open(refused.text):
+            namespace.names[argument.dest] = Unknown(f"{readable(refused.text)}, which the launch file does not tell")
+            return None
         namespace.names[argument.dest] = Unknown(f"the value of {argument.name} is refused")
         return Invalid(
             argument, occurrence.option, refused.text, refused.message, occurrence.position, refused.path, refused.line

@@ -38,19 +38,29 @@ class Refusal:
     words: tuple[str, ...] = ()
     argument: Argument | None = None
     parser: Parser | None = None
+    hint: str = ""  #: what the tree's own parser adds to the message
 
 
 @dataclass(slots=True)
 class Match:
-    """All occurrences in order, and all refusals. ``parser`` is the one of the subcommand that the words choose;
-    ``uncertain`` says why the matching itself may be wrong."""
+    """All occurrences in order, and all refusals.
 
+    ``top`` is the parser of the program, ``parser`` the one of the subcommand that the ``words`` choose; ``uncertain``
+    says why the matching itself may be wrong.
+    """
+
+    top: Parser
     parser: Parser
+    words: Sequence[str] = ()
     path: tuple[str, ...] = ()
     occurrences: list[Occurrence] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     uncertain: list[str] = field(default_factory=list)
     chosen: dict[str, str] = field(default_factory=dict)  #: destination of the subcommands -> name
+
+    def word_at(self, position: int | None) -> str | None:
+        """The word at a position of an occurrence."""
+        return self.words[position] if position is not None else None
 
 
 class _Refused(Exception):
@@ -92,10 +102,10 @@ _NO_VALUE = ("store_true", "store_false", "store_const", "append_const", "count"
 def match(parser: Parser, words: Sequence[str]) -> Match:
     """Match ``words`` (without the program's name) against ``parser``; nothing is raised."""
     remaining = list(enumerate(words))
-    result = Match(parser)
+    result = Match(parser, parser, words)
     for _ in range(_MAX_ROUNDS):
         texts = [word for _, word in remaining]
-        found = Match(parser)
+        found = Match(parser, parser, words)
         found.parser, found.path, found.chosen = _chosen(parser, texts)
         records: list[tuple[Argument, str | None, Object]] = []
         # Refusals of earlier rounds stand; everything else is matched anew.

@@ -1,4 +1,4 @@
-"""Stand-ins for the classes of ``argparse`` that the tree's parser code extends and calls; they note what it defines."""
+"""Stand-ins for the classes of ``argparse`` that the tree's code extends and calls: they note what it defines."""
 
 from __future__ import annotations
 

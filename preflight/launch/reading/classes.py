@@ -181,7 +181,14 @@ def class_name(run: Run, cls: Class, name: str) -> Object:
             cls.pending.discard(name)
         if name not in cls.names:
             raise KeyError(name)  # only annotated
-    return cls.names[name]
+    return as_registry(cls.names[name], f"{cls.name}.{name}")
+
+
+def as_registry(value: Object, name: str) -> Object:
+    """An empty container of a class or module is one that other code fills when it is imported; all else as it is."""
+    if isinstance(value, (list, dict, set)) and not value:
+        return Unknown(f"what other modules put into {name}")
+    return value
 
 
 def find(run: Run, cls: Class, name: str, after: Class | None = None) -> tuple[Object, Object]:

@@ -140,8 +140,13 @@ def _call(run: Run, node: ast.Call, scope: Scope) -> Object:
             keywords[keyword.arg] = value
         elif isinstance(value, Unknown):
             keywords["**"] = value
-        else:
+        elif isinstance(value, dict) and all(isinstance(name, str) for name in value):
             keywords.update(value)
+        elif isinstance(value, (dict, list, tuple, str, int, float, type(None))):
+            error = TypeError(f"argument after ** must be a mapping with names, not {type(value).__name__}")
+            raise Raised(error, scope.module.path, node.lineno)
+        else:
+            keywords["**"] = Unknown("keywords that are not known")
     return call(run, callee, arguments, keywords, node, scope)
 
 

@@ -97,7 +97,9 @@ def global_name(run: Run, module: Module, name: str) -> Object:
     if name not in module.names or name in module._pending:
         _execute_for(run, module, name)
     if name in module.names:
-        return module.names[name]
+        from preflight.launch.reading.classes import as_registry
+
+        return as_registry(module.names[name], name)
     if name == "__name__":
         return "__main__" if run.main == module.name else module.name
     if name == "__package__":

@@ -38,7 +38,7 @@ class Run:
 
     modules: Modules
     argv: list[str]
-    environ: dict[str, str]
+    environ: dict[str, Object]
     python: tuple[int, int] = (3, 12)
     main: str | None = None
     open_text: Callable[[str], str | None] | None = None

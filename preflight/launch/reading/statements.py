@@ -282,7 +282,7 @@ def _nonlocal(run: Run, node: ast.Nonlocal, scope: Scope) -> None:
 def _assert(run: Run, node: ast.Assert, scope: Scope) -> None:
     if not truth(evaluate(run, node.test, scope)):
         message = () if node.msg is None else (evaluate(run, node.msg, scope),)
-        raise Raised(AssertionError(*message), scope.module.path, node.lineno)
+        raise Raised(AssertionError(*message), scope.module.path, node.lineno, deliberate=True)
 
 
 def _raise(run: Run, node: ast.Raise, scope: Scope) -> None:
@@ -293,7 +293,7 @@ def _raise(run: Run, node: ast.Raise, scope: Scope) -> None:
     error = evaluate(run, node.exc, scope)
     if isinstance(error, Class) or (isinstance(error, type) and issubclass(error, BaseException)):
         error = call(run, error, [], {})
-    raise Raised(error, scope.module.path, node.lineno)
+    raise Raised(error, scope.module.path, node.lineno, deliberate=True)
 
 
 def _import(run: Run, node: ast.Import, scope: Scope) -> None:

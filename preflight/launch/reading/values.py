@@ -32,11 +32,17 @@ class NotKnown(Exception):
 class Raised(Exception):
     """The code that is read raises ``error``: a built-in exception, or an Instance of a class of the tree."""
 
-    def __init__(self, error: Object, path: str, line: int) -> None:
+    def __init__(self, error: Object, path: str, line: int, deliberate: bool = False) -> None:
         super().__init__(describe(error))
         self.error = error
         self.path = path
         self.line = line
+        self.deliberate = deliberate  #: by a ``raise`` or ``assert``, not by something that went wrong
+
+    @property
+    def ends_well(self) -> bool:
+        """True for the end of a program that has done what it was asked."""
+        return isinstance(self.error, SystemExit) and self.error.code in (None, 0)
 
 
 class OutOfBudget(Exception):
