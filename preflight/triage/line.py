@@ -118,7 +118,7 @@ class LineReader:
         if not text:
             return Line(number, text)
         if not text.isprintable() or "^[[" in text:
-            text = _CONTROL.sub("", _ANSI.sub("", text))
+            text = cleaned(text)
         if text.endswith(_RAY_SUFFIX):
             text = _REPEATED.sub("", text)
         line, at = self._read(number, text)
@@ -172,6 +172,11 @@ class LineReader:
         if place is not None and found.end() < len(text):
             self._head, self._head_parts = found.group(), (level, place, time)
         return level, place, time, found.end()
+
+
+def cleaned(text: str) -> str:
+    """``text`` without escape sequences, real ones and those that became text, and without control characters."""
+    return _CONTROL.sub("", _ANSI.sub("", text))
 
 
 def _outer(text: str) -> tuple[int, str, str | None]:

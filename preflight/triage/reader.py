@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from preflight.triage.cause import judge
 from preflight.triage.launches import MOST_LOOSE, Launch, Launches, Progress, Sign
-from preflight.triage.line import Line, LineReader, dull_lines, unpacked
+from preflight.triage.line import Line, LineReader, cleaned, dull_lines, unpacked
 from preflight.triage.patterns import Ending, Patterns, Stage, Weight
 from preflight.triage.scan import Scanner
 from preflight.triage.tracebacks import MOST_FRAMES, Frame, Raised, Tracebacks
@@ -16,7 +16,7 @@ from preflight.triage.tracebacks import MOST_FRAMES, Frame, Raised, Tracebacks
 #: So many lines behind an exception or another sign are read one by one: its message may go on.
 _ATTENTION = 24
 _MOST_SIGNS = 40
-_FILE = b'  File "'
+_FILE = b"  File "
 _MILD = ("DEBUG", "INFO", "WARNING")
 _LONGEST_ARGUMENTS = 8000
 
@@ -154,10 +154,16 @@ class LogReader:
 
     def _many(self, number: int, lines: list[bytes]) -> None:
         at = len(self._prefix)
-        for index, line in enumerate(lines):
-            # Of what stands under a frame only the first line is wanted, and of that only what will be kept.
-            if line.startswith(_FILE, at) or index == 0 or lines[index - 1].startswith(_FILE, at):
-                self._tracebacks.more(line[at:].decode("utf-8", "replace"))
+        whole = b"".join(lines)
+        coloured = b"\x1b" in whole or b"^[[" in whole  # Python 3.13 colours its tracebacks
+        under_frame = True
+        for line in lines:
+            # Of what stands under a frame only the first line is wanted.
+            frame = line.startswith(_FILE, at)
+            if frame or under_frame:
+                text = line[at:].decode("utf-8", "replace")
+                self._tracebacks.more(cleaned(text) if coloured else text)
+            under_frame = frame
         self._tracebacks.reached(number + len(lines) - 1)
 
     def _line(self, line: Line) -> None:

@@ -46,6 +46,7 @@ _GROUP = re.compile(r"(?P<indent> {0,64})[|+](?P<rule>-?\+?-{4,}(?: (?P<number>\
 _PROCESS = re.compile(r"Process ([\w.:-]{1,80}):$")
 _DIRECT = "The above exception was the direct cause of the following exception"
 _CONTEXT = "During handling of the above exception, another exception occurred"
+_LISTINGS = ("Call stack:", "Stack (most recent call last):")
 _STACK = re.compile(r"(?P<current>Current thread|Thread) 0x[0-9a-f]+.{0,80}\(most recent call first\):")
 
 
@@ -137,7 +138,8 @@ class _Stream:
     groups: list[tuple[int, Raised]] = field(default_factory=list)
     margin: bool = False  #: an exception group is being printed, behind its bars
     closed_since_open: bool = False
-    stack: bool = False
+    stack: bool = False  #: the interpreter, about to die, dumps where it was
+    listing: bool = False  #: frames that belong to no exception: logging tells where it was called
 
     def add_frame(self, frame: Frame) -> None:
         """The next frame inwards."""
@@ -229,6 +231,7 @@ class Tracebacks:
             taken = True
         else:
             stream.stack = False
+            stream.listing = text in _LISTINGS or (stream.listing and text[0] in " \t")
             taken = self._inside(key, stream, line, text) if stream.open else self._outside(stream, line, text)
         if taken:
             stream.last_line = line.number
@@ -257,6 +260,7 @@ class Tracebacks:
         frame = Frame(found["path"], int(found["line"]), found["function"])
         if stream.stack:
             self._stacked(line, frame)
+        if stream.stack or stream.listing:
             return
         if not stream.open:
             # No header: the log begins here, or a syntax error was printed, or Ray prints the remote traceback.
