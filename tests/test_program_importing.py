@@ -101,10 +101,13 @@ def test_what_only_few_need_and_nothing_requires_is_optional(tmp_path: Path) -> 
         "Requires-Dist: opencv-python-headless>=4 ; python_version > '3.9'\nRequires-Dist: rarething; extra == 'rare'\n"
     )
     program = program_of(tmp_path, files)
-    found = program.requirements.optional(program.importing.survey([f"vllm.models.m{i}" for i in range(5)]))
-    assert {name: (package, importer) for name, (package, importer, _) in found.items()} == {
-        "vllm.models.m0": ("rarething", "vllm.models.m0")
-    }
+    models = [f"vllm.models.m{i}" for i in range(5)]
+    for asked in (models, models[:1]):
+        found = program.requirements.optional(asked, models)
+        assert {name: (need.package, need.importer, need.item.line) for name, need in found.items()} == {
+            "vllm.models.m0": ("rarething", "vllm.models.m0", 2)
+        }
+    assert program.requirements.optional(models[1:], models) == {}
 
 
 def test_a_try_looks_only_a_few_modules_deep(tmp_path: Path) -> None:

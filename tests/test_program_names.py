@@ -176,6 +176,15 @@ def test_names_are_those_above_the_statement(tmp_path: Path) -> None:
     assert only is not None and only.kind is Kind.VALUE
 
 
+def test_a_deleted_name_was_there_before(tmp_path: Path) -> None:
+    text = "class _Probe:\n    def method(self): ...\nalias = _Probe\ndel _Probe\n"
+    program = program_of(tmp_path, {"vllm/m.py": text})
+    module = program.module("vllm.m")
+    assert program.resolve("vllm.m", "_Probe").exists is Truth.NO
+    assert [d.target for d in program.resolver.dotted(module, "_Probe", 3).definitions] == ["vllm.m._Probe"]
+    assert target(program, "vllm.m", "alias") == "vllm.m._Probe"
+
+
 def test_relative_imports_count_from_the_package(tmp_path: Path) -> None:
     files = {
         "vllm/p/__init__.py": "from . import q\nfrom .q import x\n",

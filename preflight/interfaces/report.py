@@ -12,9 +12,10 @@ from preflight.model import Span
 from preflight.program.classes import Class
 from preflight.program.definitions import Kind, Resolution
 from preflight.program.evaluate.protocols import EXCLUDED
-from preflight.program.facts import Assign, Import
+from preflight.program.facts import Assign
 from preflight.program.model_info import Flag
 from preflight.program.registry import RegistryEntry
+from preflight.program.requirements import Need
 
 if TYPE_CHECKING:
     from preflight.program.program import Program
@@ -48,13 +49,14 @@ class _Reporter:
                 "name a class, as in `preflight interfaces MODULE:CLASS`",
             )
         entries = list(self._registry.entries.values()) if not names else self._named(names)
-        # what is optional is told by how few of all models need it, whichever models are asked about
-        everything = [entry.module for entry in (*self._registry.entries.values(), *entries)]
-        survey = self._program.importing.survey(everything)
-        optional = self._program.requirements.optional(survey) if not self._program.tree.whole_environment else {}
+        modules = dict.fromkeys(entry.module for entry in entries)
+        survey = self._program.importing.survey(modules)
+        optional: dict[str, Need] = {}
+        if not self._program.tree.whole_environment:
+            everything = [entry.module for entry in self._registry.entries.values()]
+            optional = self._program.requirements.optional(modules, everything)
         errors = {
-            module: self._import_error(module, module in survey.failing, optional.get(module))
-            for module in dict.fromkeys(entry.module for entry in entries)
+            module: self._import_error(module, module in survey.failing, optional.get(module)) for module in modules
         }
         rows = tuple(self._row(entry, bool(names), errors[entry.module]) for entry in entries)
         return InterfacesReport(self._program.tree.facts, rows, bool(names), tuple(self._program.tree.notes))
@@ -143,16 +145,15 @@ class _Reporter:
     def _flag_names(self) -> tuple[str, ...]:
         return (*self._program.model_infos.field_names(), "eagle3")
 
-    def _import_error(self, name: str, fails: bool, optional: tuple[str, str, Import] | None) -> str | None:
+    def _import_error(self, name: str, fails: bool, need: Need | None) -> str | None:
         failure = self._program.importing.failure(name) if fails else None
         if failure is not None:
             return f"{failure.message} ({failure.span.path}:{failure.span.line})"
-        if optional is None:
+        if need is None:
             return None
-        package, importer, item = optional
-        path = self._program.module(importer).path
+        path = self._program.module(need.importer).path
         return (
-            f"ModuleNotFoundError: No module named {package!r} ({path}:{item.line}), unless it is installed: "
+            f"ModuleNotFoundError: No module named {need.package!r} ({path}:{need.item.line}), unless it is installed: "
             "vLLM does not require it, and what is installed is not known"
         )
 

@@ -154,7 +154,10 @@ class ClassMaker:
             found = self._program.name_in_class(module, cls, name)
             classes = [made for definition in found.definitions if (made := self.of(definition)) is not None]
             if found.missing is not None:
-                return Base(*place, None, found.missing.as_exception()), subscripted
+                missing = found.missing
+                if missing.module == module.name and missing.name == name.partition(".")[0]:
+                    cls.fails_with(f"NameError: name {missing.name!r} is not defined")
+                return Base(*place, None, missing.as_exception()), subscripted
             if len(classes) == 1 and len(found.definitions) == 1 and not found.may_be_unbound:
                 replaced = classes[0].replaced_by()
                 if replaced is classes[0]:

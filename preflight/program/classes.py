@@ -114,8 +114,9 @@ class Class:
 
     @property
     def creation_error(self) -> str | None:
-        """What a decorator or ``__init_subclass__`` raises for the class: then the module fails to import."""
+        """What a base, a decorator or ``__init_subclass__`` raises for the class: then its module fails to import."""
         self.prepare()
+        assert self.bases is not None  # naming the bases is part of making the class
         return self._creation_error
 
     def fails_with(self, error: str) -> None:

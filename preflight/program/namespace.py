@@ -64,6 +64,8 @@ class Namespace:
     raises: Raise | None = None
     #: every import that runs, with True where it certainly does, and the names of errors that are caught around it
     imports: tuple[tuple[Import, bool], ...] = ()
+    #: the lines of ``del name`` statements that may have run, the last one of each name
+    deleted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def run_body(body: Sequence[Item], questions: Questions) -> Namespace:
         tuple(flow.effects),
         flow.raised if state is None else None,
         tuple(flow.imports),
+        flow.deleted,
     )
 
 
@@ -120,6 +123,7 @@ class _Flow:
     open_stars: list[tuple[Import, str]] = field(default_factory=list)
     effects: list[tuple[SetAttribute | Call | Assign, bool]] = field(default_factory=list)
     imports: list[tuple[Import, bool]] = field(default_factory=list)
+    deleted: dict[str, int] = field(default_factory=dict)
     raised: Raise | None = None
     last: State = field(default_factory=dict)
     doubts: int = 0  # how many open conditions the statement stands under
@@ -161,6 +165,7 @@ class _Flow:
             return self.try_item(item, state)
         elif kind is Delete:
             state[item.name] = (None,)
+            self.deleted[item.name] = item.line
         elif kind is SetAttribute or kind is Call:
             self.effects.append((item, self.doubts == 0))
         elif kind is Raise:

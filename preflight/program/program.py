@@ -278,12 +278,15 @@ class Program:
 
 
 def _python_of(tree: Tree) -> tuple[int, int]:
-    """The Python that will run the tree: the one its environment has, else this one."""
+    """The Python that will run the tree: the one its environment has, else this one, if vLLM's metadata allows it."""
+    import re
     import sys
 
-    text = tree.facts.python
-    if text:
-        parts = text.split(".")
-        if len(parts) >= 2 and parts[0].isdigit() and parts[1].isdigit():
-            return int(parts[0]), int(parts[1])
-    return sys.version_info[0], sys.version_info[1]
+    found = re.match(r"(\d+)\.(\d+)", tree.facts.python or "")
+    if found is not None:
+        return int(found[1]), int(found[2])
+    version = sys.version_info[:2]
+    for operator, major, minor in re.findall(r"(>=|<=|<)\s*(\d+)\.(\d+)", tree.python_range or ""):
+        bound = (int(major), int(minor) - (operator == "<"))
+        version = max(version, bound) if operator == ">=" else min(version, bound)
+    return version

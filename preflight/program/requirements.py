@@ -7,6 +7,8 @@ and nothing requires may be there or not: importing those models then fails with
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.program.known import words
@@ -34,6 +36,15 @@ _IMPORT_NAMES = {
 _TORCH_BRINGS = words("filelock fsspec jinja2 networkx numpy sympy triton typing_extensions")
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A package that a module needs, the module that imports it on its behalf, and the import."""
+
+    package: str
+    importer: str
+    item: Import
+
+
 class Requirements:
     """Answers for one program."""
 
@@ -59,22 +70,36 @@ class Requirements:
             self._required = frozenset(found)
         return self._required
 
-    def optional(self, survey: Survey) -> dict[str, tuple[str, str, Import]]:
-        """Modules of a survey that need a package which nothing requires: (package, importing module, import).
+    def optional(self, names: Iterable[str], all_models: Iterable[str]) -> dict[str, Need]:
+        """Those of the modules ``names`` that need a package which nothing requires.
 
-        A package that modules elsewhere need, or most of those asked about, comes with vLLM in some way: without it
-        next to nothing would run.
+        ``all_models`` are the modules of every model of the tree. A package that modules elsewhere need, or most
+        models, comes with vLLM in some way: without it next to nothing would run.
         """
-        found: dict[str, tuple[str, str, Import]] = {}
-        homes = tuple({f"{name.rpartition('.')[0]}." for name in survey.asked})
-        for package, (users, importers) in survey.packages.items():
-            if package.lower() in self.required() or package in self.required():
-                continue
-            if 2 * len(users) > len(survey.asked) or not all(name.startswith(homes) for name in importers):
+        everything = frozenset(all_models) | frozenset(names)
+        survey = self._program.importing.survey(names)
+        homes = tuple({f"{name.rpartition('.')[0]}." for name in everything})
+        if survey.asked != everything and self._suspects(survey, homes):
+            survey = self._program.importing.survey(everything)
+        found: dict[str, Need] = {}
+        for package in self._suspects(survey, homes):
+            users, importers = survey.packages[package]
+            if 2 * len(users) > len(everything):
                 continue
             for user in users:
                 importer = next(
                     (name for name in self._program.importing.needs(user) if name in importers), next(iter(importers))
                 )
-                found.setdefault(user, (package, importer, importers[importer]))
+                found.setdefault(user, Need(package, importer, importers[importer]))
         return found
+
+    def _suspects(self, survey: Survey, homes: tuple[str, ...]) -> list[str]:
+        """The packages of a survey that nothing requires and that only modules of models import."""
+        required = self.required()
+        return [
+            package
+            for package, (_, importers) in survey.packages.items()
+            if package not in required
+            and package.lower() not in required
+            and all(name.startswith(homes) for name in importers)
+        ]

@@ -224,9 +224,13 @@ class Resolver:
         return self._resolved(module, name, bindings)
 
     def changes_after(self, module: Module, name: str, line: int) -> bool:
-        """Whether a statement at ``line`` or later binds the name again."""
+        """Whether a statement at ``line`` or later binds the name again, or deletes it."""
         namespace = self.namespace(module)
-        return namespace is not None and any(line_of(binding) >= line for binding in namespace.names.get(name, ()))
+        if namespace is None:
+            return False
+        if namespace.deleted.get(name, 0) >= line:
+            return True
+        return any(line_of(binding) >= line for binding in namespace.names.get(name, ()))
 
     def _bindings_before(self, module: Module, name: str, line: int) -> tuple[Binding, ...] | None:
         """The bindings that a statement sees, where a later statement binds the name again; None where none does."""

@@ -147,7 +147,7 @@ class Evaluator:
             builtin = self.program.resolver.unbound(module, name)
             if builtin.only is not None and builtin.only.kind is Kind.CLASS:
                 return self.program.classes.opaque("builtins", name)
-            if builtin.missing is not None:
+            if builtin.missing is not None and module.spec.in_tree:
                 raise Raised("NameError", f"name {name!r} is not defined", module.path)
             return Unknown(builtin.unknown or f"the builtin {name} is not evaluated")
         if found.missing is not None:
