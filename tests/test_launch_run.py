@@ -195,6 +195,14 @@ def test_a_named_log_is_appended_to_and_lines_are_those_of_the_file(tmp_path: Pa
     assert "RuntimeError: Model does not support EAGLE3" in log.splitlines()[number - 1]
 
 
+def test_a_log_that_cannot_be_written_does_not_end_the_launch(tmp_path: Path) -> None:
+    with launched(tmp_path, "dies", "--log", "/dev/full") as launch:
+        code, out, err = launch.end()
+    assert code == 1
+    assert err.count("cannot be written any more") == 1
+    assert "EAGLE3" in out and "root cause: RuntimeError" in err
+
+
 def test_the_kept_log_says_the_same_to_triage(tmp_path: Path) -> None:
     from tests.triage_reading import root
 

@@ -12,8 +12,10 @@ from preflight.errors import PreflightError, UsageError
 
 if TYPE_CHECKING:
     from preflight.rulebook import Rulebook
+    from preflight.supervise.health import Address
     from preflight.supervise.progress import ProgressLine
     from preflight.supervise.running import End
+    from preflight.triage.reader import LogReader
 
 #: As ``timeout(1)`` has it.
 EXIT_TIMED_OUT = 124
@@ -76,7 +78,7 @@ def run(
         return refused
 
     from preflight.supervise.child import Child, exit_code
-    from preflight.supervise.health import Watch, address_in, address_of, answers
+    from preflight.supervise.health import Watch
     from preflight.supervise.progress import ProgressLine
     from preflight.supervise.running import Running
     from preflight.triage.advice import redacted
@@ -87,54 +89,55 @@ def run(
         stderr.write(f"preflight: {sentence}\n")
         stderr.flush()
 
-    address = address_of(command) if arguments.health_url is None else address_in(arguments.health_url)
-    if arguments.health_url is not None and address is None:
-        raise UsageError(
-            f"--health-url {arguments.health_url} is no http address", "write it like http://localhost:8000/health"
-        )
-    if address is not None and answers(address):
-        say(f"something answers at {address.url} already; whether this launch serves is told by its log alone")
-        address = None
+    address = _address(arguments.health_url, command, say)
     log, path = _opened_log(arguments.log)
     reader = LogReader(load_patterns(), _lines_of(path))
-
-    def note(text: str) -> None:
-        """A line of ours in the log. It tells a later reader where one launch ends and the next begins."""
-        line = f"# preflight launch: {text}\n".encode("utf-8", "backslashreplace")
-        log.write(line)
-        reader.feed(line)
-
-    with log:
-        note(shlex.join(redacted(command)))
-        say(f"started, the log is {path}")
-        line = ProgressLine(stderr, progress, width)
-        with Child(command, environ) as child:
-            watch = Watch(address) if address is not None else None
-            try:
-                show = _shower(stdout, line)
-                end = Running(child, reader, log, show, say, watch, line, arguments.ready_timeout).until_the_end()
-            finally:
-                if watch is not None:
-                    watch.stop()
-            if not line.at_line_start:
-                log.write(b"\n")
-                reader.feed(b"\n")
-            note(f"the command {_ended(end)}")
-            code = EXIT_TIMED_OUT if end.timed_out else exit_code(end.status)
-            if child.received and not end.timed_out:
-                launch = reader.current
-                stage = f", in: {launch.stage.name}" if launch is not None and not end.ready else ""
-                say(f"ended by {child.received[0].name}{stage}; the log is {path}")
-                return code
-    if code != 0:
+    line = ProgressLine(stderr, progress, width)
+    with log, Child(command, environ) as child:
+        watch = Watch(address) if address is not None else None
+        running = Running(child, reader, log, _shower(stdout, line), say, watch, line, arguments.ready_timeout)
+        try:
+            # Lines of ours tell a later reader of the log where one launch ends and the next begins.
+            running.keep(f"# preflight launch: {shlex.join(redacted(command))}\n".encode("utf-8", "backslashreplace"))
+            say(f"started, the log is {path}")
+            end = running.until_the_end()
+        finally:
+            if watch is not None:
+                watch.stop()
+        running.keep(f"{'' if line.at_line_start else chr(10)}# preflight launch: the command {_ended(end)}\n".encode())
+    code = EXIT_TIMED_OUT if end.timed_out else exit_code(end.status)
+    if child.received and not end.timed_out:
+        launch = reader.current
+        stage = f", in: {launch.stage.name}" if launch is not None and not end.ready else ""
+        say(f"ended by {child.received[0].name}{stage}; the log is {path}")
+    elif code != 0:
         say(f"the command {_ended(end)}; the log is {path}")
-        from preflight.triage.report import TreeQuestion, answer
-        from preflight.triage.text import render_text
-
-        triage = answer(reader.finish(), load_patterns(), rules, TreeQuestion())
-        stderr.write("\n" + render_text(triage, colour=colour, width=width))
-        stderr.flush()
+        if not running.reader_failed:
+            _tell(reader, stderr, rules, colour, width)
     return code
+
+
+def _address(url: str | None, command: Sequence[str], say: Callable[[str], None]) -> Address | None:
+    """What to ask whether the launch serves; None: nobody can be asked, or somebody else would answer."""
+    from preflight.supervise.health import address_in, address_of, answers
+
+    address = address_of(command) if url is None else address_in(url)
+    if url is not None and address is None:
+        raise UsageError(f"--health-url {url} is no http address", "write it like http://localhost:8000/health")
+    if address is not None and answers(address):
+        say(f"something answers at {address.url} already; whether this launch serves is told by its log alone")
+        return None
+    return address
+
+
+def _tell(reader: LogReader, stderr: TextIO, rules: Callable[[], Rulebook], colour: bool, width: int) -> None:
+    from preflight.triage.patterns import load_patterns
+    from preflight.triage.report import TreeQuestion, answer
+    from preflight.triage.text import render_text
+
+    triage = answer(reader.finish(), load_patterns(), rules, TreeQuestion())
+    stderr.write("\n" + render_text(triage, colour=colour, width=width))
+    stderr.flush()
 
 
 def _ended(end: End) -> str:
@@ -152,6 +155,8 @@ def _ended(end: End) -> str:
 def _lines_of(path: Path) -> int:
     """How many lines the log has already: the report names lines of the file."""
     lines = 0
+    if not path.is_file():  # a pipe would be waited for, a device never ends
+        return lines
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
             lines += block.count(b"\n")

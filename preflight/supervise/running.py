@@ -59,6 +59,8 @@ class Running:
         self._ready = False
         self._timed_out_at: float | None = None
         self._moved = False
+        self._log_failed = False
+        self.reader_failed = False
 
     def until_the_end(self) -> End:
         """Returns when nothing of the launch is left."""
@@ -85,14 +87,30 @@ class Running:
         return End(status, time.monotonic() - self._started, self._ready, self._timed_out_at is not None)
 
     def _take(self, data: bytes) -> None:
-        self._log.write(data)
         self._line.clear()
         self._show(data)
-        self._reader.feed(data)
+        self.keep(data)
         launch = self._reader.current
         if launch is not None and launch.address is not None and self._watch is not None and not self._moved:
             self._moved = True
             self._watch.move(launch.address)
+
+    def keep(self, data: bytes) -> None:
+        """Into the log and to the reader. Neither a full disk nor a fault of ours is worth a launch."""
+        if not self._log_failed:
+            try:
+                self._log.write(data)
+            except OSError as error:
+                self._log_failed = True
+                self._say(
+                    f"the log cannot be written any more: {error.strerror or error}; the launch goes on without it"
+                )
+        if not self.reader_failed:
+            try:
+                self._reader.feed(data)
+            except Exception as error:
+                self.reader_failed = True
+                self._say(f"a fault of preflight itself, {error!r}, ends the reading of the log; the launch goes on")
 
     def _look(self) -> None:
         """Between two pieces of output: is it ready, is it late, what does the progress line say?"""
