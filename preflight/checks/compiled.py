@@ -20,6 +20,10 @@ UNDECODABLE = "undecodable-source"
 UNREADABLE = "unreadable-source"
 
 
+#: Exceptions that say something of the interpreter's own room, which another one may have more of.
+_LIMITS = ("MemoryError", "RecursionError", "OverflowError")
+
+
 def check_compiled(context: Context, sources: Sequence[Source], patched: frozenset[str]) -> Iterator[Fault | Undecided]:
     """Compile the sources, all in one process; ``patched`` are the paths that are not as the release has them."""
     from preflight.syntax.compiler import Compiler
@@ -37,6 +41,8 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
             elif source.path not in patched:
                 if outcome.error is not None:
                     yield _released_so(source, outcome.error, compiler.interpreter)
+            elif outcome.error is not None and outcome.error.type in _LIMITS and compiler.interpreter.stand_in:
+                yield _no_answer(source, outcome, compiler.interpreter, True)
             elif outcome.error is not None:
                 yield from _refused(context, compiler, source, outcome.error)
             else:
@@ -82,10 +88,14 @@ def _no_answer(source: Source, outcome: Outcome, interpreter: Interpreter, patch
         )
     return Undecided(
         "not-compiled",
-        f"whether the file compiles is not known: {outcome.failure}",
+        f"whether the file compiles is not known: {outcome.failure or _out_of_room(interpreter)}",
         source.path,
         decisive=patched,
     )
+
+
+def _out_of_room(interpreter: Interpreter) -> str:
+    return f"it is nested too deeply for preflight's own Python {interpreter.version_text}"
 
 
 def _released_so(source: Source, error: CompileError, interpreter: Interpreter) -> Fault:

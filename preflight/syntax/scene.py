@@ -16,6 +16,8 @@ _STATEMENT_WORDS = words(
 )
 #: Compound statements: a colon and a block must follow.
 HEADERS = words("if elif else for while try except finally with def class async match case")
+#: So many tokens of a statement are looked at one by one, those around the error.
+_WINDOW = 200
 _CONSTANTS = words("None True False")
 #: Keywords that can begin an operand.
 _OPERAND_WORDS = words("None True False lambda not await yield")
@@ -149,6 +151,13 @@ class Scene:
         """The statements of ``near``."""
         return [self.statements[position] for position in self.near(before, after)]
 
+    def near_positions(self, tokens: tuple[Token, ...]) -> range:
+        """The positions (from 1) of a statement's tokens around the error; a dict literal can have thousands."""
+        if len(tokens) <= _WINDOW:
+            return range(1, len(tokens))
+        at = bisect_right(tokens, self.offset, key=lambda token: token.start)
+        return range(max(at - _WINDOW // 2, 1), min(at + _WINDOW // 2, len(tokens)))
+
     def parents(self, position: int) -> list[Statement]:
         """The headers whose blocks the statement stands in by its indent, innermost first."""
         found: list[Statement] = []
@@ -179,6 +188,7 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
     statements: list[Statement] = []
     current: list[Token] = []
     stack: list[Token] = []
+    open_now = dict.fromkeys(OPENERS, 0)  # how many of each kind stand on the stack
 
     def finish() -> None:
         if current:
@@ -190,11 +200,14 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
             )
         current.clear()
         stack.clear()
+        open_now.update(dict.fromkeys(OPENERS, 0))
 
     def close(token: Token, at: int) -> None:
         wanted = CLOSERS[token.text]
-        while any(opener.text == wanted for opener in stack):
-            if stack.pop().text == wanted:
+        while open_now[wanted]:
+            popped = stack.pop().text
+            open_now[popped] -= 1
+            if popped == wanted:
                 return
         # it closes nothing that is open: taken for the end of the bracket only where the lines go on as after one
         after = tokens[at + 1] if at + 1 < len(tokens) else None
@@ -204,6 +217,7 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
             start = index.starts[index.place(current[0].start)[0] - 1]
             if len(below) - len(below.lstrip()) <= current[0].start - start:
                 stack.clear()
+                open_now.update(dict.fromkeys(OPENERS, 0))
 
     fresh = True  # the next token is the first of its physical line
     for at, token in enumerate(tokens):
@@ -224,6 +238,7 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
         if kind is Kind.OP:
             if token.text in OPENERS:
                 stack.append(token)
+                open_now[token.text] += 1
             elif token.text in CLOSERS:
                 close(token, at)
         current.append(token)
@@ -260,13 +275,18 @@ def gaps(tokens: tuple[Token, ...]) -> list[int]:
 def depths(tokens: tuple[Token, ...]) -> list[Token | None]:
     """For every token, the innermost bracket that is open before it; for a bracket itself, the one around it."""
     stack: list[Token] = []
+    open_now = dict.fromkeys(OPENERS, 0)
     found: list[Token | None] = []
     for token in tokens:
         if token.kind is Kind.OP and token.text in CLOSERS:
             wanted = CLOSERS[token.text]
-            while any(opener.text == wanted for opener in stack) and stack.pop().text != wanted:
-                pass
+            while open_now[wanted]:
+                popped = stack.pop().text
+                open_now[popped] -= 1
+                if popped == wanted:
+                    break
         found.append(stack[-1] if stack else None)
         if token.kind is Kind.OP and token.text in OPENERS:
             stack.append(token)
+            open_now[token.text] += 1
     return found

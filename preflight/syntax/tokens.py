@@ -71,6 +71,7 @@ _TOKEN = re.compile(
 #: What can end a string or must be stepped over in it: its quotes, an escaped character, the end of a line.
 _STRING_STOP = {quote: re.compile(rf"{quote}|\\(?:\r\n|.|$)|[\r\n]", re.DOTALL) for quote in ('"', "'", '"""', "'''")}
 _SPACE = re.compile(r"[ \t\f]*")
+_LINE_END = re.compile(r"[\r\n]")
 _KEYWORDS = frozenset(keyword.kwlist)
 
 #: The operators that make a statement an assignment.
@@ -89,6 +90,7 @@ def scan(text: str, nested_quotes: bool = True) -> list[Token]:
     add, space, match = tokens.append, _SPACE.match, _TOKEN.match
     kinds = Kind.__members__
     at, size = 0, len(text)
+    plain_until = 0  # where an f-string did not close in the newer way, the rest of its line is not tried again
     while True:
         found = space(text, at)
         assert found is not None
@@ -101,7 +103,8 @@ def scan(text: str, nested_quotes: bool = True) -> list[Token]:
         else:
             kind, end = kinds[found.lastgroup or ""], found.end()
             if kind is Kind.STRING:
-                kind, end = _string_at(text, at, nested_quotes)
+                kind, end, failed = _string_at(text, at, nested_quotes and at >= plain_until)
+                plain_until = max(plain_until, failed)
             elif kind is Kind.NAME and found.group() in _KEYWORDS:
                 kind = Kind.KEYWORD
         add(Token(kind, text[at:end], at, end))
@@ -143,29 +146,33 @@ def replacement_fields(token: Token) -> Iterator[str]:
         elif depth and char in "'\"":
             inner = _STRING_START.match(text, at)
             assert inner is not None
-            at = _string(text, inner.end(), inner.group(2), "", False)[0] - 1
+            at = _string(text, inner.end(), inner.group(2))[0] - 1
         at += 1
 
 
-def _string_at(text: str, at: int, nested_quotes: bool) -> tuple[Kind, int]:
+def _string_at(text: str, at: int, nested_quotes: bool) -> tuple[Kind, int, int]:
+    """The string that begins here, its end, and up to where the newer way of reading f-strings failed (0: nowhere)."""
     start = _STRING_START.match(text, at)
     assert start is not None
-    end, closed = _string(text, start.end(), start.group(2), start.group(1).lower(), nested_quotes)
-    return (Kind.STRING if closed else Kind.UNCLOSED), end
-
-
-def _string(text: str, at: int, quote: str, prefix: str, nested_quotes: bool) -> tuple[int, bool]:
-    """Where a string ends whose first quote ends at ``at``, and whether it is closed."""
+    prefix, quote = start.group(1).lower(), start.group(2)
+    failed = 0
     if nested_quotes and ("f" in prefix or "t" in prefix):
-        end = _nested_string(text, at, quote, "r" in prefix)
+        end = _nested_string(text, start.end(), quote, "r" in prefix)
         if end is not None:
-            return end, True
-    triple = len(quote) == 3
+            return Kind.STRING, end, 0
+        line_end = _LINE_END.search(text, at)
+        failed = line_end.start() if line_end is not None else len(text)
+    end, closed = _string(text, start.end(), quote)
+    return (Kind.STRING if closed else Kind.UNCLOSED), end, failed
+
+
+def _string(text: str, at: int, quote: str) -> tuple[int, bool]:
+    """Where a plain string ends whose first quote ends at ``at``, and whether it is closed."""
     for found in _STRING_STOP[quote].finditer(text, at):
         stop = found.group()
         if stop == quote:
             return found.end(), True
-        if stop[0] in "\r\n" and not triple:
+        if stop[0] in "\r\n" and len(quote) == 1:
             return found.start(), False
     return len(text), False
 
@@ -194,7 +201,7 @@ def _nested_string(text: str, at: int, quote: str, raw: bool) -> int | None:
         elif depth and char in "'\"":
             inner = _STRING_START.match(text, at)
             assert inner is not None
-            end, closed = _string(text, inner.end(), inner.group(2), "", False)
+            end, closed = _string(text, inner.end(), inner.group(2))
             if not closed:
                 return None
             at = end

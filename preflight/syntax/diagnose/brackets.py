@@ -11,6 +11,8 @@ from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token
 
 #: How many lines below an opening bracket its end is looked for.
 _REACH = 60
+#: So many of the innermost open brackets are looked at.
+_MAX_OPENERS = 6
 #: So many places for it are tried.
 _MAX_TAILS = 10
 
@@ -19,7 +21,7 @@ def unclosed(scene: Scene) -> Iterator[Candidate]:
     """A bracket that is opened and not closed: the place is where it was opened."""
     for statement in _with_open_bracket(scene):
         lines = _line_tails(scene, statement)
-        for opener in reversed(statement.open):
+        for opener in reversed(statement.open[-_MAX_OPENERS:]):
             opened_on = scene.index.place(opener.start)[0]
             for tail in [*lines[:_MAX_TAILS], *lines[_MAX_TAILS:][-1:]]:
                 if tail.start < opener.start or scene.index.place(tail.start)[0] > opened_on + _REACH:

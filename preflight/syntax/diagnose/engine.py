@@ -32,8 +32,10 @@ MAX_ROUNDS = 40
 #: So many repairs are tried for one fault, in batches; a batch that mends the file ends the search.
 MAX_CANDIDATES = 96
 BATCH = 12
+#: A text of so many characters is tried in full batches, a larger one in smaller ones.
+SMALL = 100_000
 #: Seconds of search for one file; after that the interpreter's own words have to do.
-MAX_SECONDS = 20.0
+MAX_SECONDS = 10.0
 
 
 def diagnose(
@@ -90,21 +92,24 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
     When none is believed, the statement is named in the interpreter's words and taken out of the way; an outcome
     without an error then means that nothing more can be told.
     """
+    beyond = fallback.beyond_limits(scene)
+    if beyond is not None:
+        return beyond, Outcome(), False
     trial = Trial(scene, oracle)
     certain = list(leftovers.conflict(scene))
     if certain:
         trial.force(certain)
         if trial.best is not None:
-            sure = trial.is_fix()
-            return *trial.best, sure
+            return *trial.best, False  # which side is right is for a person to say
     if not fallback_only:
         # behind a string that was never closed everything is text: what looks wrong there is prose
         detectors = OF_TEXT if scene.swallowed is not None else DETECTORS
         candidates = sorted((c for detector in detectors for c in detector(scene)), key=lambda c: -c.rank)
         del candidates[MAX_CANDIDATES:]
+        batch = min(BATCH, max(2, BATCH * SMALL // max(len(scene.text), 1)))
         while candidates and not trial.mended and time.monotonic() < deadline:
-            trial.run(candidates[:BATCH])
-            del candidates[:BATCH]
+            trial.run(candidates[:batch])
+            del candidates[:batch]
         if trial.best is not None:
             best = trial.best[0]
             trial.run([c for c in candidates if (c.cause, c.start) == (best.cause, best.start)])
@@ -113,6 +118,8 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
     if scene.swallowed is not None:
         return fallback.swallowed(scene), Outcome(), False
     for candidate in fallback.candidates(scene):
+        if time.monotonic() > deadline:
+            break
         trial.run([candidate])
         if trial.best is not None:
             return *trial.best, False

@@ -9,8 +9,11 @@ from preflight.syntax.diagnose.release import hunk_near
 from preflight.syntax.diagnose.strings import swallowing
 from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene, Statement
+from preflight.syntax.tokens import CLOSERS, OPENERS
 
 CAUSE = "invalid-syntax"
+#: CPython's tokenizer has room for so many open brackets (MAXLEVEL in its sources).
+_MAX_BRACKETS = 200
 
 
 def candidates(scene: Scene) -> Iterator[Candidate]:
@@ -33,6 +36,28 @@ def candidates(scene: Scene) -> Iterator[Candidate]:
     yield _cut(scene, scene.line, scene.line)
     for reach in (3, 10, 30, 100, 1000):
         yield _cut(scene, scene.line - reach, scene.line + reach)
+
+
+def beyond_limits(scene: Scene) -> Candidate | None:
+    """Code that is nested deeper than an interpreter can follow: nobody wrote it by hand, and no repair is sought."""
+    deep = 0
+    depth = 0
+    for token in scene.tokens:
+        depth += (token.text in OPENERS) - (token.text in CLOSERS)
+        deep = max(deep, depth)
+    if deep < _MAX_BRACKETS and scene.error.type in ("SyntaxError", "IndentationError", "TabError"):
+        return None
+    said = scene.error.message or scene.error.type
+    return Candidate(
+        "too-deep",
+        scene.offset,
+        scene.offset,
+        f"the code is nested deeper than {scene.python} can read ({said})",
+        (),
+        why=f"{deep} brackets are open at once" if deep >= _MAX_BRACKETS else "the compiler runs out of its own stack",
+        help="put data of this size into a file of its own",
+        rank=WEAK,
+    )
 
 
 def plain(scene: Scene) -> Candidate:

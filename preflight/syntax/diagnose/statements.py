@@ -9,6 +9,8 @@ from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import HEADERS, Scene, Statement, depths, ends_operand, gaps
 from preflight.syntax.tokens import ASSIGNMENTS, Kind, Token, words
 
+#: So many places where two operands stand side by side are looked at.
+_MAX_GAPS = 12
 _CONDITIONS = words("if elif while assert")
 #: What a branch can belong to.
 _OWNERS = {
@@ -63,7 +65,7 @@ def colon(scene: Scene) -> Iterator[Candidate]:
                 sure=True,
                 rank=76,
             )
-        for at in gaps(tokens):
+        for at in gaps(tokens)[:_MAX_GAPS]:
             yield Candidate(
                 "colon-missing",
                 tokens[at - 1].end,
@@ -341,13 +343,11 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
         tokens = statement.tokens
         around = depths(tokens)
         newline = scene.index.line_end(statement.first_line) or "\n"
-        for at in range(1, len(tokens)):
+        for at in scene.near_positions(tokens):
             before, token = tokens[at - 1], tokens[at]
-            if (
-                around[at] is not None
-                or "\\" in scene.text[before.end : token.start]
-                or not _ends_statement(tokens[:at])
-            ):
+            if around[at] is not None or "\\" in scene.text[before.end : token.start]:
+                continue
+            if not _ends_statement(tokens[:at]):
                 continue
             if not (token.text in _SIMPLE_STARTS | _COMPOUND_STARTS | {"@"} or _starts_statement(tokens[at:])):
                 continue
@@ -402,7 +402,7 @@ def nothing_between(scene: Scene) -> Iterator[Candidate]:
     for statement in scene.around(before=1, after=0):
         tokens = statement.tokens
         around = depths(tokens)
-        for at in gaps(tokens):
+        for at in sorted(gaps(tokens), key=lambda at: abs(tokens[at].start - scene.offset))[:_MAX_GAPS]:
             before, token = tokens[at - 1], tokens[at]
             assigned = at == 1 or not any(t.text in ASSIGNMENTS for t in tokens[:at])
             choices = (" = ", ", ") if assigned and around[at] is None else (", ", " = ")
@@ -428,7 +428,8 @@ def misspelt(scene: Scene) -> Iterator[Candidate]:
     from keyword import kwlist
 
     for statement in scene.around(before=1, after=0):
-        for at, token in enumerate(statement.tokens):
+        for at in [0, *scene.near_positions(statement.tokens)]:
+            token = statement.tokens[at]
             if token.kind is not Kind.NAME or len(token.text) < 2:
                 continue
             known = [word for word in kwlist if word != token.text and abs(len(word) - len(token.text)) <= 1]
