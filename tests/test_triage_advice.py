@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,18 @@ def test_the_first_rule_that_exists_is_taken_and_a_tombstone_is_none() -> None:
     def book(*rules) -> Rulebook:
         return Rulebook(tuple(rules))
 
-    value, flag = rule("PF509", "invalid-flag-value"), rule("PF508", "unknown-flag")
-    assert root(FLAG, rules=lambda: book(value, flag))["rule"] == "PF508"
+    misplaced, flag = rule("PF509", "argument-misplaced"), rule("PF508", "flag-unknown")
+    assert root(FLAG, rules=lambda: book(misplaced, flag))["rule"] == "PF508"
     refused = lines("usage: vllm serve", "vllm serve: error: the following arguments are required: model")
     assert root(refused, rules=lambda: book(flag))["rule"] == "PF508"
-    assert root(refused, rules=lambda: book(flag, value))["rule"] == "PF509"
-    gone = rule("PF508", "unknown-flag", Status.REMOVED)
+    assert root(refused, rules=lambda: book(flag, misplaced))["rule"] == "PF509"
+    gone = rule("PF508", "flag-unknown", Status.REMOVED)
     assert root(FLAG, rules=lambda: book(gone))["rule"] is None
+
+
+def test_a_rule_may_be_named_by_the_check_that_decides_it() -> None:
+    other = replace(rule("PF507", "no-such-flag"), check="flag-unknown")
+    assert root(FLAG, rules=lambda: Rulebook((other,)))["rule"] == "PF507"
 
 
 def test_no_rulebook_is_read_for_what_no_static_check_can_decide() -> None:

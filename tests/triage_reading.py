@@ -43,9 +43,9 @@ NAMES = {
     "PF201": "import-name-missing",
     "PF202": "import-module-missing",
     "PF204": "undefined-name",
-    "PF301": "interface-missing",
+    "PF301": "interface-not-claimed",
     "PF401": "config-attribute-missing",
-    "PF501": "unknown-flag",
+    "PF501": "flag-unknown",
     "PF601": "launch-refused",
 }
 

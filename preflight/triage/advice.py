@@ -77,9 +77,11 @@ def _cause(failure: Failure, patterns: Patterns) -> tuple[Cause | None, dict[str
 
 
 def _first_existing(wanted: Sequence[str], rulebook: Rulebook) -> Rule | None:
-    for name in wanted:
-        rule = rulebook.find(name)
-        if rule is not None and rule.check:  # a tombstone has no check
+    """By name, code or check; a tombstone has no check and decides nothing."""
+    for word in wanted:
+        named = rulebook.find(word)
+        rule = named if named is not None and named.check else next(iter(rulebook.by_check(word)), None)
+        if rule is not None:
             return rule
     return None
 

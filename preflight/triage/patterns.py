@@ -81,7 +81,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a root cause means, what to do, and the rules that decide it beforehand, the likeliest first.
+    """What a root cause means, what to do, and the rules (names, codes, checks) that decide it, the likeliest first.
 
     ``nature`` is set where no static check can decide it: a word for why (memory, hardware, network, ...).
     """
