@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, Context
 from preflight.model import Fault, Undecided
-
-if TYPE_CHECKING:
-    from preflight.launch.launch import Launch
 
 UNKNOWN = "flag-unknown"
 INVALID = "flag-value-invalid"
@@ -22,7 +18,7 @@ REFUSED = "arguments-refused"
 
 def check_flags(context: Context) -> Iterator[Fault | Undecided]:
     """The faults of the launch's flags and variables; none without a launch."""
-    launch: Launch | None = getattr(context, "launch", None)
+    launch = context.launch
     if launch is None:
         return
     from preflight.checks.flag_faults import flag_faults

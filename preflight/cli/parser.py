@@ -125,6 +125,7 @@ def _check(commands: Commands) -> None:
     )
     _tree_options(command)
     _check_options(command)
+    _launch_options(command)
     _output_options(command)
     command.add_argument("--fix", action="store_true", help="write safe fixes into the files that were read")
     command.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, write nothing")
@@ -147,6 +148,7 @@ def _gate(commands: Commands) -> None:
     )
     _tree_options(command)
     _check_options(command)
+    _launch_options(command)
     _output_options(command)
     command.add_argument("--dry-run", action="store_true", help="say what would be done, do not start COMMAND")
     command.set_defaults(paths=[], fix=False, diff=False)
@@ -172,6 +174,7 @@ def _launch(commands: Commands) -> None:
     add_arguments(command)
     _tree_options(command)
     _check_options(command)
+    _launch_options(command)
     _output_options(command)
     command.set_defaults(paths=[], fix=False, diff=False)
 
@@ -263,7 +266,31 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
     )
+    group.add_argument(
+        "--require",
+        action="append",
+        default=None,
+        metavar="INTERFACE[=CLASS]",
+        help="demand an interface of the patched model classes, or of the class or architecture named; repeatable",
+    )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
+
+
+def _launch_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("the launch (its command stands behind `--`)")
+    group.add_argument(
+        "--launch",
+        dest="launch_file",
+        metavar="FILE",
+        help="a shell script, compose file, Kubernetes manifest or vLLM --config file with the launch",
+    )
+    group.add_argument("--env", action="append", default=None, metavar="NAME=VALUE", help="a variable of the launch")
+    group.add_argument(
+        "--model", metavar="PATH", help="a checkpoint folder, a config.json, or a hub id in the local cache"
+    )
+    group.add_argument("--speculative-config", metavar="JSON", help="the same flag of the launch")
+    group.add_argument("--tensor-parallel-size", metavar="N", help="the same flag of the launch")
+    group.add_argument("--pipeline-parallel-size", metavar="N", help="the same flag of the launch")
 
 
 def _output_options(command: argparse.ArgumentParser) -> None:

@@ -65,6 +65,13 @@ class Launch:
     bare: bool = False
     others: tuple[Launch, ...] = ()
 
+    @property
+    def runs_vllm(self) -> bool:
+        """False for words that name no program and that the tree's parser does not know as a command either."""
+        if not self.bare or self.arguments[:1] == (Word("serve"),):
+            return True
+        return self.parsed.match is not None and not _is_no_command(self.parsed)
+
     def origin_of_variable(self, name: str) -> Origin:
         """Where an environment variable of the launch is set."""
         return next((item.origin for item in self.program.environment if item.name == name), COMMAND_LINE)
