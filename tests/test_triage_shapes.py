@@ -334,5 +334,18 @@ def test_progress_of_the_weights_and_of_the_drafter() -> None:
     drafter = "(Worker pid=1) INFO 11-29 10:30:00 [gpu_model_runner.py:1] Loading drafter model..."
     assert (
         answer(lines(VERSION, bar.format(99), drafter, bar.format(10)))["stage"]
-        == "loading weights (drafter, 10 %, 25:10)"
+        == "loading weights (10 %, 25:10, drafter)"
     )
+
+
+def test_the_stacks_of_other_threads_are_no_exceptions() -> None:
+    stack = ["Current thread 0x01 (most recent call first):", '  File "/opt/site-packages/vllm/a.py", line 3 in f', ""]
+    other = [
+        "Thread 0x02 (most recent call first):",
+        '  File "/usr/lib/threading.py", line 359 in wait',
+        "",
+        "Extension modules: x",
+    ]
+    found = answer(lines("Fatal Python error: Aborted", "", *stack, *other, "Killed time"))
+    assert (found["root_cause"]["path"], found["root_cause"]["line"]) == ("vllm/a.py", 3)
+    assert found["cascade"] == []

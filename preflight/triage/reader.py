@@ -210,7 +210,7 @@ class LogReader:
 
     def _reach(self, launch: Launch, stage: Stage, line: Line) -> Launch:
         if line.text.startswith("Loading drafter"):
-            launch.drafter, launch.progress = True, None
+            launch.drafter = True
         launch.reach(stage, line)
         if (found := _PROGRESS.search(line.text)) is not None:
             percent = min(int(found["percent"]), 100)

@@ -109,12 +109,11 @@ def answer(
 
 
 def stage_text(stage: str, progress: Progress | None, drafter: bool = False) -> str:
-    """``loading weights (83 %, 25:10)``."""
+    """``loading weights (83 %, 25:10)``; with the drafter's weights, ``loading weights (5 %, 00:03, drafter)``."""
     if stage != "loading weights":
         return stage
-    details = ["drafter"] if drafter else []
-    if progress is not None:
-        details += [f"{progress.percent} %", progress.elapsed]
+    details = [f"{progress.percent} %", progress.elapsed] if progress is not None else []
+    details += ["drafter"] if drafter else []
     return f"{stage} ({', '.join(details)})" if details else stage
 
 

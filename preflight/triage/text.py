@@ -100,7 +100,13 @@ class _Page:
         elif advice.nature is not None:
             yield from self._wrapped(f"no static check can decide this ({advice.nature}).", "beforehand: ")
         else:
-            yield from self._wrapped("no rule of this release decides this.", "beforehand: ")
+            cut = self._triage.root is not None and self._triage.root.cut
+            why = (
+                "not known, since the log breaks off before the exception."
+                if cut
+                else "no rule of this release decides this."
+            )
+            yield from self._wrapped(why, "beforehand: ")
 
     def failures(self, title: str, failures: Sequence[Failure]) -> Iterator[str]:
         if not failures:
@@ -133,7 +139,7 @@ class _Page:
                 State.UNFINISHED: "has not failed as far as the log goes, and does not serve yet",
                 State.FAILED: "failed",
             }[triage.later]
-            yield from self._wrapped(f"Told is launch {triage.launch}; the last one, {triage.launches}, {said}.", "")
+            yield from self._wrapped(f"This was launch {triage.launch}; the last one, {triage.launches}, {said}.", "")
 
     def ending(self) -> Iterator[str]:
         """A log that just stops is named as such, with what its last line allows to say."""
@@ -191,6 +197,8 @@ class _Page:
             style = "warning" if triage.state is State.UNFINISHED else "good"
             return self._paint(one_line(f"{version}{launches}{said}."), style)
         place = f" at {root.place.path}:{root.place.line}" if root.place is not None else ""
+        if root.exception == "Hang":
+            return self._paint(one_line(f"{version}{launches}it hangs in: {triage.stage}."), "error")
         what = root.exception or "an error"
         which = f"launch {triage.launch} " if triage.launches > 1 else ""
         return self._paint(one_line(f"{version}{launches}{which}died in: {triage.stage}, of {what}{place}."), "error")

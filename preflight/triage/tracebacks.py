@@ -293,6 +293,7 @@ class Tracebacks:
             return True
         if (stack := _STACK.match(text)) is not None:
             stream.stack = stack["current"] == "Current thread"
+            stream.listing = not stream.stack
             return True
         if (process := _PROCESS.match(text)) is not None:
             stream.process = process[1]
