@@ -11,6 +11,8 @@ from preflight import __version__
 from preflight.errors import UsageError
 
 FORMATS = ("text", "short", "json", "sarif", "github", "junit")
+#: What ``--vllm-site-packages`` means without a folder; no path can be spelt like this.
+ENVIRONMENT = "\0"
 FAIL_ON = ("error", "warning", "undecided")
 
 TREE_HELP = (
@@ -234,7 +236,7 @@ def _tree_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--vllm-site-packages",
         nargs="?",
-        const="",
+        const=ENVIRONMENT,
         default=None,
         metavar="DIR",
         help="site-packages, a virtual environment or a source checkout; without DIR: the active environment's",
