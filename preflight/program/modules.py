@@ -11,6 +11,7 @@ from preflight.program.cache import FactsCache
 from preflight.program.extract import MAX_BYTES, extract, facts_of, parse
 from preflight.program.facts import Hole, Import, ModuleFacts
 from preflight.program.finder import ModuleKind, ModuleSpec
+from preflight.tree.kinds import SourceUnreadable
 
 if TYPE_CHECKING:
     from preflight.program.namespace import Namespace
@@ -103,11 +104,10 @@ class Loader:
             if path.stat().st_size > MAX_BYTES:
                 return Hole("the file is too large to be read", None, None)
             return path.read_bytes()
+        except SourceUnreadable as error:
+            return Hole(f"the file cannot be read: {error.reason}", None, None)
         except OSError as error:
             return Hole(f"the file cannot be read: {error.strerror or error}", None, None)
-        except Exception as error:
-            # the tree has an exception of its own for what it cannot read
-            return Hole(f"the file cannot be read: {getattr(error, 'reason', error)}", None, None)
 
     def facts(self, spec: ModuleSpec) -> ModuleFacts:
         """The facts of a module's file, from the cache or by parsing it."""

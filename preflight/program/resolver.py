@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ MODULE_ATTRIBUTES = frozenset(
 )  # fmt: skip
 
 
+#: how many modules may be followed inside of one another: star imports and tries nest, and Python's stack ends
+MAX_NESTED = 60
+
+
 class Resolver:
     """Answers for one program. Cycles of imports end in "maybe", never in recursion without end."""
 
@@ -40,9 +45,9 @@ class Resolver:
     # -- namespaces -----------------------------------------------------------------------------------------------
 
     def namespace(self, module: Module) -> Namespace | None:
-        """The names of a module's body; None while that very body is being followed further up."""
+        """The names of a module's body; None while that very body is being followed further up (or too many are)."""
         if module.namespace is None:
-            if module.name in self._running:
+            if module.name in self._running or len(self._running) >= MAX_NESTED:
                 return None
             self._running.add(module.name)
             try:
@@ -176,6 +181,8 @@ class Resolver:
         if kind is ModuleKind.UNKNOWN or kind is ModuleKind.OPAQUE:
             reason = module.spec.reason or f"{module_name} is compiled, or its source is not at hand"
             opaque = Definition(Kind.OPAQUE, module_name, name)
+            if kind is ModuleKind.OPAQUE and module_name.partition(".")[0] in sys.stdlib_module_names:
+                return Resolution((opaque,))  # the standard library imports of its compiled parts what they have
             return Resolution((opaque,), unknown=reason)
         if name in MODULE_ATTRIBUTES or (name == "__path__" and module.spec.is_package):
             return Resolution((Definition(Kind.VALUE, module_name, name, module.path, 1),))
