@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -118,6 +117,8 @@ class Program:
 
     def near(self, name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
         """The candidates that a misspelt name may have meant."""
+        import difflib
+
         return difflib.get_close_matches(name, list(candidates), count, 0.7)
 
     def symbols(self, name: str) -> list[Definition]:
