@@ -64,6 +64,10 @@ class Program:
         self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
 
+    def beside(self, tree: Tree) -> Program:
+        """The program of another tree, such as this one without its patches: same Python, same platform, same cache."""
+        return Program(tree, self.loader.cache, self.platform.python, self.platforms.accelerator)
+
     # -- modules ------------------------------------------------------------------------------------------------------
 
     def module(self, name: str) -> Module:
