@@ -27,6 +27,7 @@ docs-check:
 
 bench:          ## ratios, measured side by side
 	$(PYTHON) -m tests.bench
+	$(PYTHON) -m tests.bench_triage 1000
 
 fmt:
 	$(PYTHON) -m ruff format .

@@ -265,7 +265,7 @@ def _repeated(launch: Launch, match: Match) -> Iterator[Fault]:
         yield Fault(
             REPEATED,
             _place(_origin(launch, word), argument.path, argument.line),
-            f"`{_shown(before)}` is without effect, for the launch also says `{_shown(occurrence)}`, and the last one wins",
+            f"`{_shown(before)}` is without effect, for the launch also says `{_shown(occurrence)}`: the last one wins",
             help="keep the one that is meant",
             values=tuple(
                 Value(argument.name, _shown(one), str(_origin(launch, match.word_at(one.position) or "")))
