@@ -18,7 +18,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def _options(launch) -> set[str]:
-    return {option for option in launch.parsed.parser.by_option()}
+    return set(launch.parsed.parser.by_option())
 
 
 def test_the_flags_are_those_of_the_code_and_its_dataclasses(program):
@@ -174,7 +174,7 @@ def test_a_flag_that_is_added_twice_ends_the_launch(tmp_path):
         tmp_path,
         'parser.add_argument("--headless"',
         'parser.add_argument("--port")\n        parser.add_argument("--headless"',
-    )  # noqa: E501
+    )
     raised = read(program, "serve", "M").parsed.raised
     assert type(raised.error).__name__ == "ArgumentError"
     assert raised.path == "vllm/entrypoints/cli/serve.py"

@@ -31,6 +31,7 @@ from preflight.launch.reading.values import (
     Wrapped,
     describe,
 )
+import contextlib
 
 if TYPE_CHECKING:
     from preflight.launch.reading.run import Run
@@ -344,10 +345,8 @@ def _finish(run: Run, cls: Class, given: dict[str, Object]) -> None:
     They run on an object of their own, for they may change it. Only what they raise on purpose counts.
     """
     steps: list[Object] = []
-    try:
+    with contextlib.suppress(KeyError, NotKnown):
         steps.append(classes.find(run, cls, "__post_init__")[1])
-    except (KeyError, NotKnown):
-        pass
     steps += [function for _, _, function in _validators(run, cls, "model_validator")]
     if not steps:
         return
