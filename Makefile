@@ -14,7 +14,7 @@ lint:
 	$(PYTHON) -m ruff format --check .
 
 types:
-	$(PYTHON) -m pyrefly check preflight
+	$(PYTHON) -m pyrefly check --python-interpreter-path "$$(command -v $(PYTHON))" preflight
 
 layers:         ## imports point downward only
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'

@@ -181,7 +181,7 @@ def test_a_flag_that_is_added_twice_ends_the_launch(tmp_path):
 
 
 def test_choices_and_types_that_are_not_known_refuse_nothing(tmp_path):
-    new = "import torch\n        parser.add_argument('--a', choices=torch.x())\n        parser.add_argument('--b', type=torch.y)\n        return add_arguments(parser)"  # noqa: E501
+    new = "import torch\n        parser.add_argument('--a', choices=torch.x())\n        parser.add_argument('--b', type=torch.y)\n        return add_arguments(parser)"
     launch = read(_with_serve(tmp_path, "return add_arguments(parser)", new), "serve", "M", "--a", "1", "--b", "2")
     assert not refusals(launch)
     assert launch.parsed.values["a"] == "1"

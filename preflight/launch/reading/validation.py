@@ -7,6 +7,7 @@ rules are those of pydantic's lax mode for JSON input (its documentation has the
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -31,7 +32,6 @@ from preflight.launch.reading.values import (
     Wrapped,
     describe,
 )
-import contextlib
 
 if TYPE_CHECKING:
     from preflight.launch.reading.run import Run
