@@ -153,7 +153,7 @@ class Statements:
         if isinstance(before, list) and isinstance(node.op, ast.Add):
             if len(before) > LARGEST:
                 raise Undecidable("so large a value is not worked out")
-            before.extend(self._evaluator.expressions.iterate(change))
+            before.extend(list(self._evaluator.expressions.iterate(change)))  # `x += x` ends, as in Python
             return
         self.assign(target, self._evaluator.expressions.operate(type(node.op), before, change), frame)
 
