@@ -135,7 +135,7 @@ class Resolver:
         # a chain of plain re-exports is followed in a loop, for it may be longer than Python's stack
         while key is not None and found is None:
             if key in passed or key in self._asking:
-                found = Resolution(unknown=f"{key[1]} of {key[0]} is defined in terms of itself by a cycle of imports")
+                found = self._circular(*key)
                 break
             found = self._names.get(key)
             passed.append(key)
@@ -150,6 +150,13 @@ class Resolver:
             for key in passed:
                 self._names.setdefault(key, found)
         return found
+
+    def _circular(self, module_name: str, name: str) -> Resolution:
+        """A name that leads back to itself: in a package, ``from package import module`` then finds the module."""
+        submodule = self._program.finder.find(f"{module_name}.{name}")
+        if submodule.found:
+            return Resolution((self.module_definition(submodule.name),))
+        return Resolution(unknown=f"{name} of {module_name} is defined in terms of itself by a cycle of imports")
 
     def _asked_once(self, module_name: str, name: str) -> Resolution:
         key = (module_name, name)
@@ -206,7 +213,9 @@ class Resolver:
                 return lazy
             reason = self.openness(module, self.namespace(module))
             if reason is not None:
-                return Resolution(unknown=reason)
+                # what a library makes at run time has a name, and that is as much as is asked of it
+                outside = () if module.spec.in_tree else (Definition(Kind.OPAQUE, module_name, name),)
+                return Resolution(outside, unknown=reason)
             if lazy is not None:
                 return lazy
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
