@@ -186,7 +186,7 @@ def test_quiet_says_nothing_of_a_clear_tree(tmp_path: Path, capsys: pytest.Captu
 
 def test_ignored_rules_are_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = str(broken_tree(tmp_path))
-    for words in (["--ignore", "PF101"], ["--ignore", "syntax-error"], ["--select", "PF2"]):
+    for words in (["--ignore", "PF101"], ["--ignore", "syntax-error"], ["--select", "PF104"]):
         code, report = json_of(capsys, "check", "--vllm-site-packages", site, *words)
         assert (code, report["findings"]) == (0, [])
 
