@@ -35,9 +35,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files
+    from preflight.checks import files, imports, names
 
-    return files.CHECKS
+    return (*files.CHECKS, *imports.CHECKS, *names.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
