@@ -71,7 +71,7 @@ class Mutator:
         picked = self._imported(tree)
         if picked is None:
             return None
-        node, alias = picked
+        _, alias = picked
         text = f"{alias.name}Q as {alias.asname or alias.name}"
         return Mutation(
             "rename-imported", self._edit(path, alias, text), True, ("PF201", "PF202"), ((path, alias.lineno),)

@@ -108,6 +108,13 @@ def test_a_star_that_lists_what_is_not_there(tmp_path: Path) -> None:
     assert found_by(tmp_path, release, patched) == [Found("PF201", "error", TOY, 1)]
 
 
+def test_what_a_star_lacks_is_an_attribute(tmp_path: Path) -> None:
+    release = {**RELEASE, "vllm/open.py": "__all__ = ['gone']\n"}
+    text = "try:\n    from vllm.open import *\nexcept {}:\n    pass\n"
+    assert found_by(tmp_path, release, {TOY: text.format("ImportError")}) == [Found("PF201", "error", TOY, 2)]
+    assert found_by(tmp_path / "caught", release, {TOY: text.format("AttributeError")}) == []
+
+
 def test_a_name_behind_a_reexport(tmp_path: Path) -> None:
     release = {
         **RELEASE,

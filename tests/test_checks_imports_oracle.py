@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from preflight.model import Severity
 from tests.faults import open_mini, report_of
@@ -17,6 +17,9 @@ RELEASE = {path_of(module): "x = y = z = c = nothing = 0\n" for module in MODULE
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(packages())
+@example({**RELEASE, "vllm/a.py": "from vllm.a import *\nx = 1\n"})
+@example({**RELEASE, "vllm/a.py": "__all__ = ['x']\nfrom vllm.a import *\nx = 1\n"})
+@example({**RELEASE, "vllm/a.py": "from vllm.b import *\n", "vllm/b.py": "x = 1\nfrom vllm.a import *\nprint(y)\n"})
 def test_errors_are_what_python_raises(files: Mapping[str, str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

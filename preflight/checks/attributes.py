@@ -39,7 +39,7 @@ def _severity(
     context: Context, program: Program, subjects: Subjects, subject: Subject, problem: AttributeProblem
 ) -> Severity | None:
     moment = problem.moment
-    if moment.catches(AttributeError) is not Truth.NO or moment.handler:
+    if problem.caught is not Truth.NO or moment.handler:
         return None
     if not (moment.certain and not problem.function) and _is_asked_for(context, subject, problem):
         return None

@@ -38,7 +38,7 @@ def weigh(subjects: Subjects, subject: Subject, study: Study) -> list[Weighed]:
 
 def _severity(subjects: Subjects, subject: Subject, problem: ImportProblem) -> Severity | None:
     moment, missing = problem.moment, problem.missing
-    caught = moment.catches(ModuleNotFoundError if missing.name is None else ImportError)
+    caught = problem.caught
     if caught is Truth.YES or moment.handler:
         return None
     certain = moment.certain and caught is Truth.NO and not problem.function
@@ -120,10 +120,10 @@ def lack(subject: Subject, problem: ImportProblem) -> str:
 def consequence(problem: ImportProblem) -> str:
     """When it fails, as the end of a sentence."""
     if problem.function:
-        return f": {problem.function} raises {raised(problem.missing)} when it comes here"
+        return f": {problem.function} raises {problem.error.__name__} when it comes here"
     if problem.moment.certain:
-        return f": importing this file raises {raised(problem.missing)}"
-    return f": importing this file raises {raised(problem.missing)} if this line runs"
+        return f": importing this file raises {problem.error.__name__}"
+    return f": importing this file raises {problem.error.__name__} if this line runs"
 
 
 def raised(missing: Missing) -> str:
@@ -132,9 +132,13 @@ def raised(missing: Missing) -> str:
 
 
 def _why(context: Context, program: Program, problem: ImportProblem) -> str:
-    why = problem.missing.as_exception()
+    missing = problem.missing
+    if problem.error is AttributeError:
+        why = f"AttributeError: module {missing.module!r} has no attribute {missing.name!r}"
+    else:
+        why = missing.as_exception()
     if problem.assumed:
-        top = problem.missing.module.partition(".")[0]
+        top = missing.module.partition(".")[0]
         version = f" {context.tree.facts.transformers}" if top == "transformers" else ""
         why += f"; it is said of {top}{version}, which is at hand, and another version may be the one that runs"
     return why

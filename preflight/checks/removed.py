@@ -188,11 +188,7 @@ def _inside(missing: Missing, home: str) -> bool:
 
 
 def _severity(problem: ImportProblem | AttributeProblem) -> Severity | None:
-    missing, moment = problem.missing, problem.moment
-    if isinstance(problem, AttributeProblem):
-        caught = moment.catches(AttributeError)
-    else:
-        caught = moment.catches(ModuleNotFoundError if missing.name is None else ImportError)
+    moment, caught = problem.moment, problem.caught
     if caught is Truth.YES or moment.handler:
         return None
     return Severity.ERROR if moment.certain and caught is Truth.NO and not problem.function else Severity.WARNING

@@ -36,7 +36,7 @@ class Flow(Expressions):
         super().__init__(scopes, visitor, known, evaluated and not postponed(tree))
         self._tree = tree
         self._failed: ast.AST | None = None  # the try or with that catches an import which has failed for certain
-        self._error: type[ImportError] = ImportError  # what that import has raised
+        self._error: type[Exception] = ImportError  # what that import has raised
 
     def module(self) -> None:
         """Run the body of the module. Raises RecursionError for absurdly nested code."""
@@ -89,7 +89,7 @@ class Flow(Expressions):
                 for name in names or ():
                     self.bind(name)
 
-    def _is_caught(self, error: type[ImportError]) -> bool:
+    def _is_caught(self, error: type[Exception]) -> bool:
         """An import fails here: whether something around it may catch that, and then nothing behind it runs."""
         for catcher in reversed(self.catchers):
             answers = {catches(name, error) for name in catcher.names}

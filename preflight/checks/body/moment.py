@@ -55,7 +55,7 @@ class Visitor(Protocol):
     def star(self, node: ast.ImportFrom) -> Iterable[str] | None:
         """The names that a star import brings; None if they are not all known."""
 
-    def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[ImportError] | None:
+    def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[Exception] | None:
         """One name of an import; what it certainly raises, if it does."""
 
     def unbound(self, node: ast.Name, local: bool, moment: Moment) -> None:

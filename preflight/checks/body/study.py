@@ -42,6 +42,18 @@ class ImportProblem:
     function: str
     assumed: bool
 
+    @property
+    def error(self) -> type[Exception]:
+        """What it raises; a star import asks for the names of ``__all__`` as attributes."""
+        if self.missing.name is None:
+            return ModuleNotFoundError
+        return AttributeError if self.item.name == "*" and self.missing.name != "*" else ImportError
+
+    @property
+    def caught(self) -> Truth:
+        """Whether a handler around the import catches that."""
+        return self.moment.catches(self.error)
+
 
 @dataclass(frozen=True, slots=True)
 class NameProblem:
@@ -67,6 +79,11 @@ class AttributeProblem:
     moment: Moment
     function: str
     assumed: bool
+
+    @property
+    def caught(self) -> Truth:
+        """Whether a handler around the place catches an AttributeError."""
+        return self.moment.catches(AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +190,15 @@ class _Reader:
         _, names, reason = self._program.resolver.star(self._module, self._item(node, node.names[0]))
         return names if reason is None else None
 
-    def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[ImportError] | None:
+    def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[Exception] | None:
         item = self._item(node, alias)
         missing = lacking(self._program, self._module, item)
         if missing is None:
             return None
         assumed = belongs_elsewhere(self._program, missing.module)
-        self._imports.append(ImportProblem(item, missing, moment, self._function, assumed))
-        if assumed:
-            return None
-        return ImportError if missing.name is not None else ModuleNotFoundError
+        problem = ImportProblem(item, missing, moment, self._function, assumed)
+        self._imports.append(problem)
+        return None if assumed else problem.error
 
     def unbound(self, node: ast.Name, local: bool, moment: Moment) -> None:
         if node.id.startswith("__") and not node.id.endswith("__"):
