@@ -168,9 +168,9 @@ def test_a_fault_of_the_release_is_no_error(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PREFLIGHT_CACHE", str(tmp_path / "cache"))
     keep_release(tmp_path / "cache", "0.16.0", release)
     tree = open_mini(tmp_path, release)
-    assert {one.severity for one in found_in(report_of(tree, tmp_path, whole_tree=True))} == {"info"}
+    assert found_in(report_of(tree, tmp_path, whole_tree=True)) == []
     touched = open_mini(tmp_path / "touched", release, {"vllm/broken.py": release["vllm/broken.py"] + "x = 1\n"})
-    assert [one.severity for one in found_in(report_of(touched, tmp_path))] == ["warning", "warning"]
+    assert found_in(report_of(touched, tmp_path)) == []
 
 
 def test_a_module_that_cannot_be_imported_itself(tmp_path: Path) -> None:

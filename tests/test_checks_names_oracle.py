@@ -150,6 +150,8 @@ def test_an_unbound_local_is_seen_where_nothing_is_open(body: str) -> None:
         ("y: int\nuse(y)\n", [3]),
         ("with suppress(ValueError):\n    y = 1\nuse(y)\n", []),
         ("import os.path\nos.x\n", []),
+        ("try:\n    return\nexcept E:\n    pass\nuse(y)\ny = 1\n", []),
+        ("with manager():\n    return\nuse(y)\ny = 1\n", []),
         ("use(y)\nglobal y\n", None),
     ],
 )

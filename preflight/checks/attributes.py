@@ -10,7 +10,7 @@ from preflight.checks.body.study import AttributeProblem, Study
 from preflight.checks.elsewhere import is_set_elsewhere
 from preflight.checks.names import ATTRIBUTE_MISSING
 from preflight.checks.places import column_of, shown_at
-from preflight.checks.subjects import Standing, Subject, Subjects
+from preflight.checks.subjects import Subject, Subjects
 from preflight.checks.whereabouts import hint, near_name
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import Class, Missing, Program, Truth
@@ -45,14 +45,9 @@ def _severity(
         return None
     if is_set_elsewhere(program, problem.missing):
         return None
-    caused = subjects.caused(problem.missing)
-    if subject.standing is Standing.RELEASED:
-        # what a patched file took away is reported there
-        return Severity.INFO if not caused and moment.certain and not problem.function else None
-    mine = caused or subjects.concerns(subject, problem.node.lineno, problem.node.attr)
-    if problem.function or not moment.certain:
-        return Severity.WARNING if mine else Severity.INFO
-    return Severity.ERROR if mine else Severity.WARNING
+    if not subjects.caused(problem.missing) and not subjects.touches(subject, problem.node.lineno):
+        return None
+    return Severity.WARNING if problem.function or not moment.certain else Severity.ERROR
 
 
 def _is_asked_for(context: Context, subject: Subject, problem: AttributeProblem) -> bool:

@@ -42,24 +42,15 @@ def _severity(subjects: Subjects, subject: Subject, problem: ImportProblem) -> S
     if caught is Truth.YES or moment.handler:
         return None
     certain = moment.certain and caught is Truth.NO and not problem.function
-    caused = subjects.caused(missing)
-    if subject.standing is Standing.RELEASED:
-        # what a patched file took away is reported there
-        return Severity.INFO if certain and not caused else None
     own = subjects.of_tree(missing)
     if subject.standing is Standing.OUTSIDE and (problem.item.level or not own):
         return None
-    latent = not caused and not subjects.is_new(subject, problem.item)
+    if not subjects.caused(missing) and not subjects.is_new(subject, problem.item) and (own or not certain):
+        return None  # the release has the same fault, and what it launches does not come here
     if not certain:
         # A condition may ask for the very package or version that has the name.
-        if moment.conditions and not own:
-            return None
-        return Severity.INFO if latent else Severity.WARNING
-    if problem.assumed or (latent and own):
-        return (
-            Severity.WARNING
-        )  # of vLLM's own, the release has the same fault: what it launches does not load the file
-    return Severity.ERROR
+        return None if moment.conditions and not own else Severity.WARNING
+    return Severity.WARNING if problem.assumed else Severity.ERROR
 
 
 def faults(context: Context, program: Program, subject: Subject, weighed: Iterable[Weighed]) -> Iterator[Fault]:
@@ -170,6 +161,8 @@ def first_failure(program: Program, name: str) -> tuple[Import, Missing] | None:
 
 def dead_imports(context: Context, program: Program, subjects: Subjects, subject: Subject) -> Iterator[Fault]:
     """Imports that a patch has added of modules that are there and as released, and cannot be imported themselves."""
+    if not any(subjects.is_new(subject, item) for item in subject.module.facts.imports):
+        return
     namespace = program.resolver.namespace(subject.module)
     seen: set[str] = set()
     for item, certain in namespace.imports if namespace is not None else ():

@@ -25,26 +25,22 @@ CYCLE = "import-cycle"
 
 def check_imports(context: Context) -> Iterator[Fault | Undecided]:
     """The imports of the files of this run, and those of other files that a patched file has broken."""
-    from preflight.checks.body.study import studies_of
     from preflight.checks.cycles import check_cycles
     from preflight.checks.foreign import foreign_fault
-    from preflight.checks.import_faults import dead_imports, faults, first_failure, weigh
+    from preflight.checks.import_faults import dead_imports, faults, weigh
     from preflight.checks.removed import check_removed
     from preflight.checks.subjects import Standing, Subjects
 
     program = context.load_program()
     subjects = Subjects(context, program)
     for subject in subjects:
-        patched = subject.standing is not Standing.RELEASED
-        if not patched and first_failure(program, subject.module.name) is None:
-            continue  # nothing of a released file is the patch's doing, so its facts are enough
-        weighed = weigh(subjects, subject, studies_of(program).of(subject.module, functions=patched))
+        weighed = weigh(subjects, subject, subjects.study(subject))
         foreign = foreign_fault(context, program, subject, weighed)
         if foreign is not None:
             yield foreign
         else:
             yield from faults(context, program, subject, weighed)
-            if patched:
+            if subject.standing is Standing.PATCHED:
                 yield from dead_imports(context, program, subjects, subject)
         yield from _open(program, subjects, subject)
     yield from check_removed(context, program, subjects)

@@ -53,8 +53,8 @@ def _severity(context: Context, subjects: Subjects, subject: Subject, problem: N
         return None
     if (problem.local or problem.bound) and not moment.certain:
         return None  # it is bound somewhere, and the way that leads here may be one that nobody takes
-    if not subjects.concerns(subject, problem.node.lineno, problem.node.id):
-        return Severity.INFO if not problem.local else None
+    if subjects.is_latent(subject, problem):
+        return None
     if problem.function:
         return Severity.WARNING
     return Severity.ERROR if moment.certain else Severity.WARNING

@@ -20,7 +20,6 @@ ATTRIBUTE_MISSING = "attribute-missing"
 def check_names(context: Context) -> Iterator[Fault | Undecided]:
     """The names and attributes that the patched files of this run read."""
     from preflight.checks.attributes import attribute_faults
-    from preflight.checks.body.study import studies_of
     from preflight.checks.foreign import is_foreign
     from preflight.checks.name_faults import name_faults
     from preflight.checks.subjects import Standing, Subjects
@@ -28,9 +27,7 @@ def check_names(context: Context) -> Iterator[Fault | Undecided]:
     program = context.load_program()
     subjects = Subjects(context, program)
     for subject in subjects:
-        if subject.standing is Standing.RELEASED:
-            continue
-        study = studies_of(program).of(subject.module)
+        study = subjects.study(subject)
         yield from name_faults(context, program, subjects, subject, study)
         if not is_foreign(program, subject.path):
             yield from attribute_faults(context, program, subjects, subject, study)

@@ -1,4 +1,4 @@
-"""The Python files of a run as modules, and how each stands to the release."""
+"""The patched Python files of a run as modules, and what the release says of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from preflight.checks.body.study import studies_of
+from preflight.checks.changes import Change, change_of
 from preflight.model import FileState
 from preflight.program import Module, ModuleKind, ModuleSpec
+from preflight.program.facts import Hole
 
 if TYPE_CHECKING:
+    from preflight.checks.body.study import NameProblem, Study
     from preflight.checks.context import Context
+    from preflight.model import PatchedFile
     from preflight.program import Missing, Program
     from preflight.program.facts import Import, ModuleFacts
 
@@ -21,7 +26,6 @@ class Standing(Enum):
     """How a file stands to the release that the tree was compared with."""
 
     PATCHED = "patched"  #: it is not as the release has it, or nothing is known to compare it with
-    RELEASED = "released"  #: it is as released
     OUTSIDE = "outside"  #: it is a file of a patch repository and no file of the tree
 
 
@@ -35,13 +39,17 @@ class Subject:
 
 
 class Subjects:
-    """The files of one run. Iterating gives those that exist and can be read as Python."""
+    """The files of one run. Iterating gives those that exist, can be read as Python and are not as released: a fault
+    that the release has itself kills no launch of it, and what a patch has done to other files is found from there."""
 
     def __init__(self, context: Context, program: Program) -> None:
         self._context = context
         self._program = program
         self._tree = context.tree
         self._imports: dict[str, frozenset[tuple[int, str, str | None]] | None] = {}
+        self._facts: dict[str, ModuleFacts | None] = {}
+        self._changes: dict[str, Change | None] = {}
+        self._studies: dict[str, frozenset[tuple[str, str, bool]]] = {}
         self._released: Program | None = None
 
     @cached_property
@@ -61,11 +69,10 @@ class Subjects:
                 continue
             if path in outside:
                 yield Subject(path, self._outside(path), Standing.OUTSIDE)
-            elif self._tree.exists(path):
+            elif (path in self.patched or not self.compared) and self._tree.exists(path):
                 module = self._program.module_at(path)
-                if module is not None and module.hole is None:
-                    standing = Standing.PATCHED if path in self.patched or not self.compared else Standing.RELEASED
-                    yield Subject(path, module, standing)
+                if module is not None and not isinstance(self._program.syntax_tree(module), Hole):
+                    yield Subject(path, module, Standing.PATCHED)
 
     def _outside(self, path: str) -> Module:
         """A file of a patch repository as a module that nothing imports."""
@@ -85,12 +92,51 @@ class Subjects:
         base = missing.module.replace(".", "/")
         return f"{base}.py" in self.patched or f"{base}/__init__.py" in self.patched
 
+    @cached_property
+    def settled(self) -> bool:
+        """Whether the patched files certainly have all that the release has in their place, so that what worked in the
+        release and was not touched works still."""
+        return self.compared and all(
+            self._keeps_all(file) for file in self._tree.facts.patched if file.path.endswith(".py")
+        )
+
+    def _keeps_all(self, file: PatchedFile) -> bool:
+        if not self._tree.exists(file.path):
+            return False
+        change = self.change(file.path)
+        if change is not None:
+            return not change.takes
+        if file.state is not FileState.ADDED and self._tree.pristine(file.path) is None:
+            return False
+        # A new file takes nothing away, unless it is a package where the release has a module.
+        package, _, last = file.path.rpartition("/")
+        return last != "__init__.py" or not self._tree.exists(f"{package}.py")
+
+    def change(self, path: str) -> Change | None:
+        """What the patch has done to a file; None where the release's file is not known."""
+        if path not in self._changes:
+            released = self._tree.pristine(path)
+            data = self._program.loader.data(self._program.finder.find(self._program.finder.name_of(path) or ""))
+            if released is None or not isinstance(data, bytes):
+                self._changes[path] = None
+            else:
+                self._changes[path] = change_of(data, released)
+        return self._changes[path]
+
+    def study(self, subject: Subject) -> Study:
+        """What of a file cannot be had. Where nothing was taken away, what the patch did not touch is not looked up."""
+        kept = self.change(subject.path) if self.settled and subject.standing is Standing.PATCHED else None
+        return studies_of(self._program).of(subject.module, kept=kept.kept if kept is not None else frozenset())
+
     def is_new(self, subject: Subject, item: Import) -> bool:
         """Whether the release's file does not have this import; True where the release's file is not known."""
         return self.is_new_in(subject.path, item)
 
     def is_new_in(self, path: str, item: Import) -> bool:
         """The same of a file by its path."""
+        change = self.change(path) if path in self.patched else None
+        if change is not None and {item.line, item.statement_line} <= change.kept:
+            return False
         if path not in self._imports:
             facts = self.released_facts(path)
             self._imports[path] = (
@@ -101,29 +147,28 @@ class Subjects:
 
     def released_facts(self, path: str) -> ModuleFacts | None:
         """What the release's file says, where it is known and can be read as Python."""
-        from preflight.program.extract import facts_of
+        if path not in self._facts:
+            data = self._tree.pristine(path)
+            facts = self._program.loader.facts_of(data) if data is not None else None
+            self._facts[path] = facts if facts is not None and facts.hole is None else None
+        return self._facts[path]
 
-        data = self._tree.pristine(path)
-        if data is None:
-            return None
-        facts, _ = facts_of(data)
-        return facts if facts.hole is None else None
+    def touches(self, subject: Subject, line: int) -> bool:
+        """Whether a line of a file is new; True where the release's file is not known."""
+        change = self.change(subject.path) if subject.standing is Standing.PATCHED else None
+        return change is None or line not in change.kept
 
-    def concerns(self, subject: Subject, line: int, name: str) -> bool:
-        """Whether what a line says of a name is the patch's doing: the release's file has no such line, or it bound the
-        name itself. True where the release's file is not known, False for a file that is as released."""
-        if subject.standing is Standing.RELEASED:
-            return False
+    def is_latent(self, subject: Subject, problem: NameProblem) -> bool:
+        """Whether the release's own file reads the very name in the very function without a value for it."""
         data = self._tree.pristine(subject.path) if subject.standing is Standing.PATCHED else None
-        facts = self.released_facts(subject.path) if data is not None else None
-        if data is None or facts is None:
-            return True
-        from preflight.checks.bound import bound_lines
-
-        text = self._context.sources.get(subject.path).lines[line - 1 : line]
-        if name in bound_lines(facts.body):
-            return True
-        return not text or text[0].strip().encode() not in map(bytes.strip, data.splitlines())
+        if data is None:
+            return False
+        if subject.path not in self._studies:
+            program = self.released_program() or self._program.beside(self._tree.with_overlay({subject.path: data}))
+            module = program.module_at(subject.path)
+            found = studies_of(program).of(module).names if module is not None else ()
+            self._studies[subject.path] = frozenset(_key(one) for one in found)
+        return _key(problem) in self._studies[subject.path]
 
     def released_program(self) -> Program | None:
         """The tree as released, as a program; None where the release's files are not known."""
@@ -134,6 +179,9 @@ class Subjects:
                 if data is None and file.state in (FileState.MODIFIED, FileState.MISSING):
                     return None
                 changes[file.path] = data
-            cache = self._program.loader._cache
-            self._released = type(self._program)(self._tree.with_overlay(changes), cache)
+            self._released = self._program.beside(self._tree.with_overlay(changes))
         return self._released
+
+
+def _key(problem: NameProblem) -> tuple[str, str, bool]:
+    return (problem.node.id, problem.function, problem.local)

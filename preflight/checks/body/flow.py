@@ -138,7 +138,8 @@ class Flow(Expressions):
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
             self.expression(node.value)
-        if len(self.conditions) > self.frame.doubt or self.handlers:
+        if len(self.conditions) > self.frame.doubt or self.handlers or self.catchers:
+            # What stands behind is reached by another arm, or through a handler, if at all.
             self.frame.cut = True
         self.frame.possible = None
 

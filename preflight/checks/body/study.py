@@ -96,14 +96,14 @@ class Study:
     open: str | None = None
 
 
-def study(program: Program, module: Module, functions: bool = True) -> Study:
-    """Read one module. ``functions``: the bodies of functions too, and not only what runs at import time."""
+def study(program: Program, module: Module, kept: frozenset[int] = frozenset()) -> Study:
+    """Read one module. ``kept``: the lines whose imports from vLLM itself and attributes are known to be there."""
     tree = program.syntax_tree(module)
     if isinstance(tree, Hole):
         return Study(open=tree.message)
-    reader = _Reader(program, module, tree)
+    reader = _Reader(program, module, tree, kept)
     try:
-        return reader.read(functions)
+        return reader.read()
     except RecursionError:
         return Study(open="the code is nested too deeply")
 
@@ -125,10 +125,11 @@ def _stdlib() -> frozenset[str]:
 
 
 class _Reader:
-    def __init__(self, program: Program, module: Module, tree: ast.Module) -> None:
+    def __init__(self, program: Program, module: Module, tree: ast.Module, kept: frozenset[int]) -> None:
         self._program = program
         self._module = module
         self._tree = tree
+        self._kept = kept
         self._function = ""
         self._imports: list[ImportProblem] = []
         self._names: list[NameProblem] = []
@@ -145,20 +146,19 @@ class _Reader:
         bound = "" if alias.name == "*" else imported_name(alias, isinstance(node, ast.Import))
         return self._items.get((alias.lineno, alias.name, bound)) or _as_import(node, alias, bound)
 
-    def read(self, functions: bool) -> Study:
+    def read(self) -> Study:
         evaluated = self._program.platform.python < (3, 14)
         self._scopes = read_scopes(self._tree, self.test, evaluated)
         facts = self._module.facts
         flow = Flow(self._tree, self._scopes, self, evaluated, self._known() | frozenset(facts.globals))
         flow.module()
         reason = self._openness(flow.open)
-        if functions:
-            for scope in self._scopes.all:
-                if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    self._function = scope.qualname
-                    flow.function(scope.node)
-            if reason is None:
-                self._undefined()
+        for scope in self._scopes.all:
+            if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._function = scope.qualname
+                flow.function(scope.node)
+        if reason is None:
+            self._undefined()
         names = self._names if reason is None else [problem for problem in self._names if problem.local]
         return Study(tuple(self._imports), tuple(names), tuple(self._attributes), reason)
 
@@ -175,7 +175,8 @@ class _Reader:
         dynamic = self._scopes.dynamic
         if dynamic is not None:
             return f"line {dynamic.lineno} may bind names that no statement shows"
-        namespace = self._program.resolver.namespace(self._module)
+        stars = any(item.name == "*" for item in self._module.facts.imports)
+        namespace = self._program.resolver.namespace(self._module) if stars else None
         reason = self._program.resolver.openness(self._module, namespace)
         if reason is None and star:
             reason = "a star import brings names that are not all known"
@@ -192,6 +193,8 @@ class _Reader:
 
     def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[Exception] | None:
         item = self._item(node, alias)
+        if {item.line, item.statement_line} <= self._kept and self._is_own(item):
+            return None
         missing = lacking(self._program, self._module, item)
         if missing is None:
             return None
@@ -208,7 +211,14 @@ class _Reader:
         typing = not local and not bound and node.id in module.bound
         self._names.append(NameProblem(node, moment, self._function, local, bound, typing))
 
+    def _is_own(self, item: Import) -> bool:
+        """Whether an import asks for something of vLLM itself."""
+        target = self._module.absolute(item)
+        return target is not None and self._program.finder.find(target.partition(".")[0]).in_tree
+
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
+        if node.lineno in self._kept:
+            return
         chain = [node]
         while isinstance(chain[-1].value, ast.Attribute):
             chain.append(chain[-1].value)
@@ -305,13 +315,13 @@ class Studies:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._known: dict[tuple[str, bool], Study] = {}
+        self._known: dict[tuple[str, frozenset[int]], Study] = {}
 
-    def of(self, module: Module, functions: bool = True) -> Study:
+    def of(self, module: Module, kept: frozenset[int] = frozenset()) -> Study:
         """The study of a module; see ``study``."""
-        known = self._known.get((module.name, functions))
+        known = self._known.get((module.name, kept))
         if known is None:
-            known = self._known[(module.name, functions)] = study(self._program, module, functions)
+            known = self._known[(module.name, kept)] = study(self._program, module, kept)
         return known
 
 
