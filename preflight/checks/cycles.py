@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from preflight.checks.changes import frame_of
 from preflight.checks.import_graph import ImportGraph
 from preflight.checks.import_order import ImportRun, PartialImport
 from preflight.checks.imports import CYCLE
@@ -31,10 +32,15 @@ def check_cycles(context: Context, program: Program, subjects: Subjects) -> Iter
     reported: set[Span] = set()
     for file in context.tree.facts.patched:
         module = program.module_at(file.path) if file.path.endswith(".py") and context.tree.exists(file.path) else None
-        if module is None or module.hole is not None:
+        if module is None:
+            continue
+        data, pristine = program.loader.data(module.spec), context.tree.pristine(file.path)
+        if pristine is not None and isinstance(data, bytes) and frame_of(data) == frame_of(pristine):
             continue
         released = subjects.released_facts(file.path)
         if released is not None and _shape(released.body) == _shape(module.facts.body):
+            continue
+        if module.hole is not None:
             continue
         cycle = graph.cycle(module.name)
         if not cycle:

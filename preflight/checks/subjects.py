@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from preflight.checks.body.study import studies_of
-from preflight.checks.changes import Change, change_of
+from preflight.checks.changes import Change, change_of, names_of
 from preflight.model import FileState
 from preflight.program import Module, ModuleKind, ModuleSpec
 from preflight.program.facts import Hole
@@ -105,12 +105,19 @@ class Subjects:
             return False
         change = self.change(file.path)
         if change is not None:
-            return not change.takes
+            return not change.unclear and (not change.removes or self._binds_all(file.path))
         if file.state is not FileState.ADDED and self._tree.pristine(file.path) is None:
             return False
         # A new file takes nothing away, unless it is a package where the release has a module.
         package, _, last = file.path.rpartition("/")
         return last != "__init__.py" or not self._tree.exists(f"{package}.py")
+
+    def _binds_all(self, path: str) -> bool:
+        """Whether a file binds every name that the release's file binds."""
+        released, module = self.released_facts(path), self._program.module_at(path)
+        if released is None or module is None or module.hole is not None:
+            return False
+        return names_of(released.body) <= names_of(module.facts.body)
 
     def change(self, path: str) -> Change | None:
         """What the patch has done to a file; None where the release's file is not known."""
@@ -126,7 +133,7 @@ class Subjects:
     def study(self, subject: Subject) -> Study:
         """What of a file cannot be had. Where nothing was taken away, what the patch did not touch is not looked up."""
         kept = self.change(subject.path) if self.settled and subject.standing is Standing.PATCHED else None
-        return studies_of(self._program).of(subject.module, kept=kept.kept if kept is not None else frozenset())
+        return studies_of(self._program).of(subject.module, kept)
 
     def is_new(self, subject: Subject, item: Import) -> bool:
         """Whether the release's file does not have this import; True where the release's file is not known."""
@@ -135,7 +142,7 @@ class Subjects:
     def is_new_in(self, path: str, item: Import) -> bool:
         """The same of a file by its path."""
         change = self.change(path) if path in self.patched else None
-        if change is not None and {item.line, item.statement_line} <= change.kept:
+        if change is not None and change.keeps(item.statement_line, item.line):
             return False
         if path not in self._imports:
             facts = self.released_facts(path)

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from preflight.checks.body.flow import Flow
@@ -15,6 +16,9 @@ from preflight.program import Kind, Missing, Module, ModuleKind, Program, Truth
 from preflight.program.facts import ClassFacts, Hole, Import
 from preflight.program.known import words
 from preflight.program.namespace import StarName
+
+if TYPE_CHECKING:
+    from preflight.checks.changes import Change
 
 #: builtins that came with a Python (documentation of ``builtins``); every supported Python has all others
 _ADDED = {
@@ -96,8 +100,8 @@ class Study:
     open: str | None = None
 
 
-def study(program: Program, module: Module, kept: frozenset[int] = frozenset()) -> Study:
-    """Read one module. ``kept``: the lines whose imports from vLLM itself and attributes are known to be there."""
+def study(program: Program, module: Module, kept: Change | None = None) -> Study:
+    """Read one module. ``kept``: what of it is as in the release, where all that this asks for is known to be there."""
     tree = program.syntax_tree(module)
     if isinstance(tree, Hole):
         return Study(open=tree.message)
@@ -125,7 +129,7 @@ def _stdlib() -> frozenset[str]:
 
 
 class _Reader:
-    def __init__(self, program: Program, module: Module, tree: ast.Module, kept: frozenset[int]) -> None:
+    def __init__(self, program: Program, module: Module, tree: ast.Module, kept: Change | None) -> None:
         self._program = program
         self._module = module
         self._tree = tree
@@ -155,6 +159,8 @@ class _Reader:
         reason = self._openness(flow.open)
         for scope in self._scopes.all:
             if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if self._keeps(scope.node.lineno, scope.node.end_lineno or scope.node.lineno):
+                    continue
                 self._function = scope.qualname
                 flow.function(scope.node)
         if reason is None:
@@ -193,7 +199,7 @@ class _Reader:
 
     def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[Exception] | None:
         item = self._item(node, alias)
-        if {item.line, item.statement_line} <= self._kept and self._is_own(item):
+        if self._keeps(item.statement_line, item.line) and self._is_settled(item):
             return None
         missing = lacking(self._program, self._module, item)
         if missing is None:
@@ -211,13 +217,18 @@ class _Reader:
         typing = not local and not bound and node.id in module.bound
         self._names.append(NameProblem(node, moment, self._function, local, bound, typing))
 
-    def _is_own(self, item: Import) -> bool:
-        """Whether an import asks for something of vLLM itself."""
+    def _keeps(self, first: int, last: int) -> bool:
+        """Whether the lines are the release's, and nothing that they can mean has gone."""
+        return self._kept is not None and self._kept.keeps(first, last)
+
+    def _is_settled(self, item: Import) -> bool:
+        """Whether an import asks vLLM itself or the standard library, which have what the release asks of them."""
         target = self._module.absolute(item)
-        return target is not None and self._program.finder.find(target.partition(".")[0]).in_tree
+        top = target.partition(".")[0] if target is not None else ""
+        return top in _stdlib() or self._program.finder.find(top).in_tree
 
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
-        if node.lineno in self._kept:
+        if self._keeps(node.lineno, node.lineno):
             return
         chain = [node]
         while isinstance(chain[-1].value, ast.Attribute):
@@ -315,9 +326,9 @@ class Studies:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._known: dict[tuple[str, frozenset[int]], Study] = {}
+        self._known: dict[tuple[str, Change | None], Study] = {}
 
-    def of(self, module: Module, kept: frozenset[int] = frozenset()) -> Study:
+    def of(self, module: Module, kept: Change | None = None) -> Study:
         """The study of a module; see ``study``."""
         known = self._known.get((module.name, kept))
         if known is None:
