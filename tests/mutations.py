@@ -168,6 +168,8 @@ class Mutator:
         for node in tree.body:
             if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 continue
+            if sum(getattr(other, "name", "") == node.name for other in tree.body) > 1:
+                continue  # an overload: the name is still there without it
             for user in self._words.get(node.name, ()):
                 if user == path or last not in self.texts[user]:
                     continue

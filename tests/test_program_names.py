@@ -210,6 +210,7 @@ def test_a_hole_is_unknown_and_never_missing(tmp_path: Path) -> None:
     "text",
     [
         "def fill():\n    globals()['x'] = 1\nfill()\n",
+        "def __setattr__(name, value):\n    if name in NAMES:\n        globals()[name] = value\n",
         "from torchthing import *\n",
         "import sys\nsetattr(sys.modules[__name__], 'x', 1)\n",
         "def f():\n    global x\n    x = 1\n",
@@ -217,6 +218,12 @@ def test_a_hole_is_unknown_and_never_missing(tmp_path: Path) -> None:
 )
 def test_names_that_may_be_made_at_run_time_are_not_missing(tmp_path: Path, text: str) -> None:
     assert program_of(tmp_path, {"vllm/m.py": text}).resolve("vllm.m", "x").exists is Truth.MAYBE
+
+
+def test_a_name_that_gets_another_value_is_no_new_name(tmp_path: Path) -> None:
+    text = "y = 1\ndef change(name, value):\n    if name in globals():\n        globals()[name] = value\n"
+    program = program_of(tmp_path, {"vllm/m.py": text})
+    assert [program.resolve("vllm.m", name).exists for name in "xy"] == [Truth.NO, Truth.YES]
 
 
 def test_modules_that_code_registers_are_not_absent(tmp_path: Path) -> None:

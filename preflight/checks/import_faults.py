@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from preflight.checks.body.study import ImportProblem, Study, belongs_elsewhere
 from preflight.checks.context import Context
+from preflight.checks.elsewhere import is_set_elsewhere
 from preflight.checks.imports import MODULE_MISSING, NAME_MISSING
 from preflight.checks.subjects import Standing, Subject, Subjects
 from preflight.checks.whereabouts import hint
@@ -24,11 +25,11 @@ class Weighed:
     severity: Severity
 
 
-def weigh(subjects: Subjects, subject: Subject, study: Study) -> list[Weighed]:
+def weigh(program: Program, subjects: Subjects, subject: Subject, study: Study) -> list[Weighed]:
     """The problems of a file that are worth a finding."""
     found: dict[tuple[int, int], Weighed] = {}
     for problem in study.imports:
-        severity = _severity(subjects, subject, problem)
+        severity = _severity(program, subjects, subject, problem)
         place = (problem.item.line, problem.item.column)
         # A function that the module calls is met twice: while it is imported, and by itself.
         if severity is not None and (place not in found or severity is Severity.ERROR):
@@ -36,13 +37,15 @@ def weigh(subjects: Subjects, subject: Subject, study: Study) -> list[Weighed]:
     return sorted(found.values(), key=lambda one: (one.problem.item.line, one.problem.item.column))
 
 
-def _severity(subjects: Subjects, subject: Subject, problem: ImportProblem) -> Severity | None:
+def _severity(program: Program, subjects: Subjects, subject: Subject, problem: ImportProblem) -> Severity | None:
     moment, missing = problem.moment, problem.missing
     caught = problem.caught
     if caught is Truth.YES or moment.handler:
         return None
     certain = moment.certain and caught is Truth.NO and not problem.function
     own = subjects.of_tree(missing)
+    if own and is_set_elsewhere(program, missing):
+        return None
     if subject.standing is Standing.OUTSIDE and (problem.item.level or not own):
         return None
     if not subjects.caused(missing) and not subjects.is_new(subject, problem.item) and (own or not certain):

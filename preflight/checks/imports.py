@@ -34,7 +34,7 @@ def check_imports(context: Context) -> Iterator[Fault | Undecided]:
     program = context.load_program()
     subjects = Subjects(context, program)
     for subject in subjects:
-        weighed = weigh(subjects, subject, subjects.study(subject))
+        weighed = weigh(program, subjects, subject, subjects.study(subject))
         foreign = foreign_fault(context, program, subject, weighed)
         if foreign is not None:
             yield foreign
