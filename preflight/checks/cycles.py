@@ -30,7 +30,7 @@ def check_cycles(context: Context, program: Program, subjects: Subjects) -> Iter
     """One finding for each import that fails because a module on its cycle is still running."""
     graph = ImportGraph(program)
     reported: set[Span] = set()
-    for file in context.tree.facts.patched:
+    for file in subjects.comparable:
         module = program.module_at(file.path) if file.path.endswith(".py") and context.tree.exists(file.path) else None
         if module is None:
             continue

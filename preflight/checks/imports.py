@@ -43,6 +43,11 @@ def check_imports(context: Context) -> Iterator[Fault | Undecided]:
             if subject.standing is Standing.PATCHED:
                 yield from dead_imports(context, program, subjects, subject)
         yield from _open(program, subjects, subject)
+    if subjects.unknown:
+        yield Undecided(
+            "effects-not-decided",
+            f"{subjects.unknown} files differ from the release's, which are not at hand: whether files that are as released miss something of theirs was not looked for",
+        )
     if not subjects.settled:
         yield from check_removed(context, program, subjects)
     yield from check_cycles(context, program, subjects)

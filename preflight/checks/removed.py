@@ -11,7 +11,7 @@ from preflight.checks.body.study import AttributeProblem, ImportProblem, studies
 from preflight.checks.bound import bound_lines
 from preflight.checks.imports import MODULE_MISSING, NAME_MISSING
 from preflight.checks.whereabouts import hint, near_name
-from preflight.model import Fault, Severity, Span, Step
+from preflight.model import Fault, FileState, Severity, Span, Step
 from preflight.program import Missing, Module, ModuleKind, Program, Truth
 from preflight.syntax.excerpt import excerpt, pristine_excerpt
 
@@ -45,7 +45,9 @@ class Removed:
 
 def check_removed(context: Context, program: Program, subjects: Subjects) -> Iterator[Fault]:
     """One finding for each name or module that a patched file took away from files that are as released."""
-    for file in context.tree.facts.patched:
+    for file in subjects.comparable:
+        if file.state is FileState.ADDED and not subjects.replaces(file.path):
+            continue
         name = program.finder.name_of(file.path)
         if name is None or (context.tree.selected is not None and file.path not in context.paths):
             continue

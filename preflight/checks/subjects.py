@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from preflight.program.facts import Import, ModuleFacts
 
 
+#: so many patched files are looked at without their release's
+_ONE_BY_ONE = 60
+
+
 class Standing(Enum):
     """How a file stands to the release that the tree was compared with."""
 
@@ -108,9 +112,12 @@ class Subjects:
             return not change.unclear and (not change.removes or self._binds_all(file.path))
         if file.state is not FileState.ADDED and self._tree.pristine(file.path) is None:
             return False
-        # A new file takes nothing away, unless it is a package where the release has a module.
-        package, _, last = file.path.rpartition("/")
-        return last != "__init__.py" or not self._tree.exists(f"{package}.py")
+        return not self.replaces(file.path)
+
+    def replaces(self, path: str) -> bool:
+        """Whether a new file is a package where the release has a module, which is then found no longer."""
+        package, _, last = path.rpartition("/")
+        return last == "__init__.py" and (self._tree.exists(f"{package}.py") or f"{package}.py" in self.patched)
 
     def _binds_all(self, path: str) -> bool:
         """Whether a file binds every name that the release's file binds."""
@@ -159,6 +166,19 @@ class Subjects:
             facts = self._program.loader.facts_of(data) if data is not None else None
             self._facts[path] = facts if facts is not None and facts.hole is None else None
         return self._facts[path]
+
+    @cached_property
+    def comparable(self) -> tuple[PatchedFile, ...]:
+        """The patched Python files of which it can be asked what they did to others: new ones, those whose release file
+        is known, and of the rest so many as can be looked at one by one."""
+        files = [file for file in self._tree.facts.patched if file.path.endswith(".py")]
+        known = [file for file in files if file.state is FileState.ADDED or self._tree.pristine(file.path) is not None]
+        return tuple(known if len(files) - len(known) > _ONE_BY_ONE else files)
+
+    @property
+    def unknown(self) -> int:
+        """How many patched Python files are not among those."""
+        return sum(file.path.endswith(".py") for file in self._tree.facts.patched) - len(self.comparable)
 
     def touches(self, subject: Subject, line: int) -> bool:
         """Whether a line of a file is new; True where the release's file is not known."""
