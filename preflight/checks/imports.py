@@ -46,7 +46,8 @@ def check_imports(context: Context) -> Iterator[Fault | Undecided]:
     if subjects.unknown:
         yield Undecided(
             "effects-not-decided",
-            f"{subjects.unknown} files differ from the release's, which are not at hand: whether files that are as released miss something of theirs was not looked for",
+            f"{subjects.unknown} files differ from the release's, which are not at hand: whether files that are as "
+            "released miss something of theirs was not looked for",
         )
     if not subjects.settled:
         yield from check_removed(context, program, subjects)
