@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.launch.entry import CONSOLE_SCRIPT
-from preflight.launch.parsing import parse_command
+from preflight.launch.parsing import read_command
 from preflight.tree.cache import cached_release, cached_versions
 from preflight.tree.reading import read_bytes
 
@@ -81,7 +81,7 @@ def _first_with(versions: list[str], path: tuple[str, ...], flags: list[str]) ->
 def _options(folder: Path, path: tuple[str, ...]) -> frozenset[str]:
     """The options of a subcommand in a released tree; none if its parser cannot be read."""
     module, function = CONSOLE_SCRIPT
-    parsed = parse_command(
+    parsed = read_command(
         FolderSource(folder), [*path, "MODEL"], module=module, function=function, program="vllm", environ={}
-    )
+    ).parsed
     return frozenset(parsed.parser.by_option()) if parsed.parser is not None else frozenset()

@@ -16,7 +16,7 @@ from preflight.launch.entry import ProgramSource, console_script
 from preflight.launch.exported import is_known
 from preflight.launch.files import exists, read_text
 from preflight.launch.hub import locate
-from preflight.launch.parsing import Parsed, parse_command
+from preflight.launch.parsing import Parsed, read_command
 from preflight.launch.programs import Program
 from preflight.launch.unresolved import is_open, marks_in, readable
 from preflight.launch.words import COMMAND_LINE, Origin, Word
@@ -132,7 +132,7 @@ def _read(
     opened = tuple(name for name, value in given.items() if is_open(value))
     files = _ConfigFiles(request.folder, command.arguments)
     module, function = (command.module, None) if command.module is not None else console_script(tree)
-    parsed = parse_command(
+    parsed = read_command(
         source,
         list(command.arguments),
         module=module,
@@ -143,7 +143,7 @@ def _read(
         python=program.platform.python,
         platform=program.platforms.accelerator,
         open_text=files.open,
-    )
+    ).parsed
     undecided = [*_unresolved(command.arguments), *_troubles(parsed, command)]
     undecided.extend(
         _doubt(f"{readable(item.value)} of the environment variable {item.name} is not told by the launch", item.origin)
