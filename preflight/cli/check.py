@@ -13,7 +13,7 @@ from preflight.cli.output import write_report, write_text
 from preflight.cli.parser import ENVIRONMENT
 from preflight.cli.settings import Settings, load_settings
 from preflight.cli.terminal import shows_progress, terminal_of
-from preflight.errors import UsageError
+from preflight.errors import PreflightError, UsageError
 
 if TYPE_CHECKING:
     from preflight.model import Report
@@ -46,8 +46,32 @@ def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Re
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
-    tree = open_tree(tree_request(arguments, settings), os.environ)
-    return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+    try:
+        tree = open_tree(tree_request(arguments, settings), os.environ)
+        return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+    except PreflightError as error:
+        if settings.file is not None and _is_configured(error, arguments, settings):
+            raise type(error)(f"{settings.file}: {error.message}", error.help) from error
+        raise
+
+
+def _is_configured(error: PreflightError, arguments: argparse.Namespace, settings: Settings) -> bool:
+    """True if the error speaks of a value that the configuration gave and no option."""
+    values: dict[str, tuple[str, ...]] = {
+        "overlay": settings.overlay,
+        "select": settings.select,
+        "ignore": settings.ignore,
+        "python": (settings.python,) if settings.python else (),
+    }
+    if arguments.vllm_site_packages is None and arguments.vllm is None:
+        values["vllm_site_packages"] = (settings.vllm_site_packages,) if settings.vllm_site_packages else ()
+        values["vllm"] = (settings.vllm,) if settings.vllm else ()
+    return any(
+        value in error.message
+        for key, given in values.items()
+        if getattr(arguments, key) in (None, [])
+        for value in given
+    )
 
 
 def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
