@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from preflight.launch.command import LaunchRequest
 from preflight.launch.launch import Launch, read_launch
+from preflight.launch.request import LaunchRequest
 from preflight.program import Program
 from tests.programs import program_of
 

@@ -95,8 +95,8 @@ def test_every_command_has_the_parser_of_its_own(program):
 
 
 def test_a_module_is_run_as_main(program):
-    from preflight.launch.command import LaunchRequest
     from preflight.launch.launch import read_launch
+    from preflight.launch.request import LaunchRequest
 
     words = ("python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "M", "--only-here", "3", "--port", "1")
     launch = read_launch(LaunchRequest(words=words), {}, program.tree, program)

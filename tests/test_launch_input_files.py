@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflight.errors import UsageError
-from preflight.launch.command import LaunchRequest, find_commands
+from preflight.launch.command import find_commands
 from preflight.launch.documents import DocumentError, load_plain, read_documents
 from preflight.launch.errors import LaunchError
 from preflight.launch.programs import Program, Script, programs_of
+from preflight.launch.request import LaunchRequest
 from preflight.launch.sources.found import FoundCommand
 from preflight.launch.unresolved import is_open
 from preflight.launch.words import Word

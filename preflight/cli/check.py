@@ -18,6 +18,7 @@ from preflight.errors import PreflightError, UsageError
 if TYPE_CHECKING:
     from preflight.model import Report
     from preflight.run import Request
+    from preflight.syntax.cst import CstParser
     from preflight.tree import Tree, TreeRequest
 
 
@@ -30,10 +31,11 @@ def run_check_command(arguments: argparse.Namespace) -> int:
             f"--diff and --output-format {arguments.output_format} both write to standard output",
             "write the report to a file with -o FILE, or take the edits from its `fix` fields",
         )
-    settings = load_settings()
-    tree, report = checked(arguments, settings)
-    if arguments.fix and _repair(tree, report):
-        tree, report = checked(arguments, settings)
+    with started_cst() as cst:
+        settings = load_settings()
+        tree, report = checked(arguments, settings, cst)
+        if arguments.fix and _repair(tree, report):
+            tree, report = checked(arguments, settings, cst)
     if arguments.diff:
         from preflight.cli.repair import diff_of
 
@@ -41,14 +43,23 @@ def run_check_command(arguments: argparse.Namespace) -> int:
     return finish(arguments, settings, report)
 
 
-def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Report]:
+def started_cst() -> CstParser:
+    """libcst, at work on its own import: that takes as long as all that comes before it is needed."""
+    from preflight.syntax.cst import CstParser
+
+    cst = CstParser()
+    cst.start()
+    return cst
+
+
+def checked(arguments: argparse.Namespace, settings: Settings, cst: CstParser) -> tuple[Tree, Report]:
     """Open the tree that the arguments and the settings name, and check it."""
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
     try:
         tree = open_tree(tree_request(arguments, settings), os.environ)
-        return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+        return tree, run_checks(tree, check_request(arguments, settings), os.environ, cst)
     except PreflightError as error:
         if settings.file is not None and _is_configured(error, arguments, settings):
             raise type(error)(f"{settings.file}: {error.message}", error.help) from error
@@ -126,7 +137,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     """What to check it for."""
     from preflight.checks.context import CheckOptions
-    from preflight.launch.command import LaunchRequest
+    from preflight.launch.request import LaunchRequest
     from preflight.run import Request
 
     return Request(

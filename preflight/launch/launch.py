@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflight.launch.checkpoint import ModelFiles, read_model
-from preflight.launch.command import MAX_BYTES, Commands, LaunchRequest, find_commands, names_model
+from preflight.launch.command import MAX_BYTES, Commands, find_commands, names_model
 from preflight.launch.documents import DocumentError, read_documents
 from preflight.launch.documents import Mapping as YamlMapping
 from preflight.launch.entry import ProgramSource, console_script
@@ -18,6 +18,7 @@ from preflight.launch.files import exists, read_text
 from preflight.launch.hub import locate
 from preflight.launch.parsing import Parsed, read_command
 from preflight.launch.programs import Program
+from preflight.launch.request import LaunchRequest
 from preflight.launch.unresolved import is_open, marks_in, readable
 from preflight.launch.words import COMMAND_LINE, Origin, Word
 from preflight.model import Undecided
