@@ -14,11 +14,12 @@ from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
 if TYPE_CHECKING:
-    from preflight.launch.command import LaunchRequest
     from preflight.launch.launch import Launch
+    from preflight.launch.request import LaunchRequest
     from preflight.model import LaunchFacts
     from preflight.program import Program
     from preflight.rulebook import Rule, Rulebook
+    from preflight.syntax.cst import CstParser
     from preflight.tree import Tree
 
 
@@ -35,9 +36,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, imports, names
+    from preflight.checks import files, flags, imports, names
 
-    return (*files.CHECKS, *imports.CHECKS, *names.CHECKS)
+    return (*files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -52,12 +53,12 @@ def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Ruleboo
     return load_rulebook(extra=extra, known_checks=ids, cache=cache)
 
 
-def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Report:
+def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: CstParser) -> Report:
     """Run every check on ``tree`` and put what they find into one report.
 
-    ``environ`` is where the user's cache folder is looked up. Raises RuleFileError and UsageError (an unknown
-    selector). A fault in a check is not caught here: it is ours, and the
-    caller turns it into exit code 3.
+    ``environ`` is where the user's cache folder is looked up; ``cst`` may have been started before the tree was opened.
+    Raises RuleFileError and UsageError (an unknown selector). A fault in a check is not caught here: it is ours, and
+    the caller turns it into exit code 3.
     """
     from preflight.syntax.source import SourceStore
 
@@ -77,7 +78,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
 
     launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
     paths = _paths(tree, request.options)
-    context = Context(tree, sources, rulebook, paths, program_of_tree, request.options, launch)
+    context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
     undecided: list[Undecided] = [*tree.undecided, *unread]
     for check in all_checks():
@@ -130,7 +131,7 @@ def _read_launch(
         )
     walked = Undecided(
         "launch-not-walked",
-        "the launch was read, but neither its flags nor what vLLM makes of them and of the model's config were checked",
+        "the launch's flags were held against the parser; what vLLM makes of them and of the model's config was not",
         decisive=True,
     )
     return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]

@@ -368,3 +368,28 @@ def test_closed_streams_change_no_exit_code(tmp_path: Path, closed: str) -> None
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [('ignore = ["PF777"]', "PF777"), ('overlay = ["nosuch"]', "nosuch"), ('python = "nosuch"', "nosuch")],
+)
+def test_what_the_configuration_got_wrong_is_told_with_its_file(
+    line: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preflight.toml").write_text(line + "\n")
+    site = make_tree(tmp_path / "site", RELEASE)
+    code, report = json_of(capsys, "check", "--vllm-site-packages", str(site))
+    assert code == 2
+    assert str(tmp_path / "preflight.toml") in report["error"]["message"]
+    assert value in report["error"]["message"]
+
+
+def test_what_an_option_got_wrong_is_not_put_on_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preflight.toml").write_text('ignore = ["PF104"]\n')
+    site = make_tree(tmp_path / "site", RELEASE)
+    code, report = json_of(capsys, "check", "--vllm-site-packages", str(site), "--ignore", "PF777")
+    assert code == 2
+    assert "preflight.toml" not in report["error"]["message"]

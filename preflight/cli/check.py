@@ -13,11 +13,12 @@ from preflight.cli.output import write_report, write_text
 from preflight.cli.parser import ENVIRONMENT
 from preflight.cli.settings import Settings, load_settings
 from preflight.cli.terminal import shows_progress, terminal_of
-from preflight.errors import UsageError
+from preflight.errors import PreflightError, UsageError
 
 if TYPE_CHECKING:
     from preflight.model import Report
     from preflight.run import Request
+    from preflight.syntax.cst import CstParser
     from preflight.tree import Tree, TreeRequest
 
 
@@ -30,10 +31,11 @@ def run_check_command(arguments: argparse.Namespace) -> int:
             f"--diff and --output-format {arguments.output_format} both write to standard output",
             "write the report to a file with -o FILE, or take the edits from its `fix` fields",
         )
-    settings = load_settings()
-    tree, report = checked(arguments, settings)
-    if arguments.fix and _repair(tree, report):
-        tree, report = checked(arguments, settings)
+    with started_cst() as cst:
+        settings = load_settings()
+        tree, report = checked(arguments, settings, cst)
+        if arguments.fix and _repair(tree, report):
+            tree, report = checked(arguments, settings, cst)
     if arguments.diff:
         from preflight.cli.repair import diff_of
 
@@ -41,13 +43,46 @@ def run_check_command(arguments: argparse.Namespace) -> int:
     return finish(arguments, settings, report)
 
 
-def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Report]:
+def started_cst() -> CstParser:
+    """libcst, at work on its own import: that takes as long as all that comes before it is needed."""
+    from preflight.syntax.cst import CstParser
+
+    cst = CstParser()
+    cst.start()
+    return cst
+
+
+def checked(arguments: argparse.Namespace, settings: Settings, cst: CstParser) -> tuple[Tree, Report]:
     """Open the tree that the arguments and the settings name, and check it."""
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
-    tree = open_tree(tree_request(arguments, settings), os.environ)
-    return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+    try:
+        tree = open_tree(tree_request(arguments, settings), os.environ)
+        return tree, run_checks(tree, check_request(arguments, settings), os.environ, cst)
+    except PreflightError as error:
+        if settings.file is not None and _is_configured(error, arguments, settings):
+            raise type(error)(f"{settings.file}: {error.message}", error.help) from error
+        raise
+
+
+def _is_configured(error: PreflightError, arguments: argparse.Namespace, settings: Settings) -> bool:
+    """True if the error speaks of a value that the configuration gave and no option."""
+    values: dict[str, tuple[str, ...]] = {
+        "overlay": settings.overlay,
+        "select": settings.select,
+        "ignore": settings.ignore,
+        "python": (settings.python,) if settings.python else (),
+    }
+    if arguments.vllm_site_packages is None and arguments.vllm is None:
+        values["vllm_site_packages"] = (settings.vllm_site_packages,) if settings.vllm_site_packages else ()
+        values["vllm"] = (settings.vllm,) if settings.vllm else ()
+    return any(
+        value in error.message
+        for key, given in values.items()
+        if getattr(arguments, key) in (None, [])
+        for value in given
+    )
 
 
 def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
@@ -102,7 +137,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     """What to check it for."""
     from preflight.checks.context import CheckOptions
-    from preflight.launch.command import LaunchRequest
+    from preflight.launch.request import LaunchRequest
     from preflight.run import Request
 
     return Request(
