@@ -9,6 +9,7 @@ from pathlib import Path
 from preflight.checks.context import CheckOptions
 from preflight.model import Report
 from preflight.run import Request, run_checks
+from preflight.syntax.cst import CstParser
 from preflight.tree import Tree, TreeRequest, open_tree
 from tests.minitree import make_tree, write
 
@@ -43,7 +44,8 @@ def keep_release(cache: Path, version: str, files: Mapping[str, str]) -> None:
 def report_of(tree: Tree, folder: Path, select: Sequence[str] = ("PF2",), whole_tree: bool = False) -> Report:
     """The report on a tree, of the rules that are selected."""
     options = CheckOptions(whole_tree=whole_tree)
-    return run_checks(tree, Request(options=options, select=tuple(select)), no_cache(folder))
+    with CstParser() as cst:
+        return run_checks(tree, Request(options=options, select=tuple(select)), no_cache(folder), cst)
 
 
 def found_in(report: Report) -> list[Found]:

@@ -13,6 +13,7 @@ import pytest
 
 from preflight.model import Report, Severity
 from preflight.run import Request, run_checks
+from preflight.syntax.cst import CstParser
 from preflight.tree import Tree, TreeRequest, open_tree
 from tests.faults import Found, found_in
 from tests.mutations import Mutation, Mutator
@@ -37,7 +38,8 @@ def release(version: str) -> Tree:
 
 
 def report_on(tree: Tree, changes: Mapping[str, bytes | None]) -> Report:
-    return run_checks(tree.with_overlay(changes), Request(select=("PF2",)), os.environ)
+    with CstParser() as cst:
+        return run_checks(tree.with_overlay(changes), Request(select=("PF2",)), os.environ, cst)
 
 
 def read(version: str, path: str) -> bytes:
