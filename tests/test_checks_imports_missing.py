@@ -102,6 +102,22 @@ def test_packages_are_missing_only_where_the_environment_is_whole(tmp_path: Path
     assert found_by(tmp_path / "sources", RELEASE, {TOY: text}) == []
 
 
+def test_a_package_that_is_not_installed_is_one_finding(tmp_path: Path) -> None:
+    text = "def f():\n    import nowhere.part\nfrom nowhere import a\nfrom nowhere.more import b, c\n"
+    found = found_by(tmp_path, {**RELEASE, **WHOLE_ENVIRONMENT}, {TOY: text})
+    assert found == [Found("PF202", "error", TOY, 3)]
+
+
+def test_a_package_that_the_release_asks_for_too_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = {**RELEASE, "vllm/optional.py": "import nowhere\nx = nowhere.x\n"}
+    monkeypatch.setenv("PREFLIGHT_CACHE", str(tmp_path / "cache"))
+    keep_release(tmp_path / "cache", "0.16.0", release)
+    text = release["vllm/optional.py"]
+    for number, patched in enumerate((text + "y = 1\n", "x = 2\n" + text, text.replace("nowhere.x", "nowhere.y"))):
+        tree = open_mini(tmp_path / str(number), {**release, **WHOLE_ENVIRONMENT}, {"vllm/optional.py": patched})
+        assert found_in(report_of(tree, tmp_path)) == []
+
+
 def test_a_star_that_lists_what_is_not_there(tmp_path: Path) -> None:
     release = {**RELEASE, "vllm/open.py": "__all__ = ['shown']\nshown = 1\n"}
     patched = {"vllm/open.py": "__all__ = ['shown', 'gone']\nshown = 1\n", TOY: "from vllm.open import *\n"}

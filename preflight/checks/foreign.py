@@ -47,7 +47,11 @@ def is_foreign(program: Program, path: str) -> bool:
 
 def foreign_fault(context: Context, program: Program, subject: Subject, weighed: Sequence[Weighed]) -> Fault | None:
     """The one finding for a file that belongs to another release; None if it belongs to this one."""
-    fatal = [one for one in weighed if one.severity is Severity.ERROR and not one.problem.assumed]
+    fatal = [
+        one
+        for one in weighed
+        if one.severity is Severity.ERROR and program.finder.find(one.problem.missing.module.partition(".")[0]).in_tree
+    ]
     if not fatal or subject.path not in {file.path for file in context.tree.facts.patched}:
         return None
     own = context.tree.pristine(subject.path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from preflight.checks.body.study import ImportProblem, Study, belongs_elsewhere
@@ -48,7 +48,7 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
         return None
     if subject.standing is Standing.OUTSIDE and (problem.item.level or not own):
         return None
-    if not subjects.caused(missing) and not subjects.is_new(subject, problem.item) and (own or not certain):
+    if not subjects.caused(missing) and not subjects.is_new(subject, problem.item):
         return None  # the release has the same fault, and what it launches does not come here
     if not certain:
         # A condition may ask for the very package or version that has the name.
@@ -56,33 +56,35 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
     return Severity.WARNING if problem.assumed else Severity.ERROR
 
 
-def faults(context: Context, program: Program, subject: Subject, weighed: Iterable[Weighed]) -> Iterator[Fault]:
-    seen: set[tuple[int, str]] = set()
-    weighed = list(weighed)
+def faults(
+    context: Context, program: Program, subjects: Subjects, subject: Subject, weighed: Iterable[Weighed]
+) -> Iterator[Fault]:
+    """One finding for each name that is missing, one for the names that a statement asks of a missing module of vLLM,
+    and one for all of a package that is not installed."""
+    groups: dict[tuple[object, ...], list[Weighed]] = {}
     for one in weighed:
         item, missing = one.problem.item, one.problem.missing
-        if missing.name is None:
+        if missing.name is not None:
+            key: tuple[object, ...] = (item.line, item.column)
+        elif subjects.of_tree(missing):
             key = (item.statement_line, missing.module)
-            if key in seen:
-                continue
-            seen.add(key)
-            wanted = [
-                other.problem.item.name
-                for other in weighed
-                if other.problem.item.statement_line == item.statement_line
-                and other.problem.item.name not in (None, "*")
-            ]
-            yield fault(context, program, subject, one, [name for name in wanted if name])
         else:
-            yield fault(context, program, subject, one)
+            key = (missing.module,)
+        groups.setdefault(key, []).append(one)
+    for group in groups.values():
+        first = min(group, key=lambda one: one.severity is not Severity.ERROR)
+        wanted = [one.problem.item.name for one in group if one.problem.missing.name is None]
+        yield fault(context, program, subject, first, [name for name in wanted if name not in (None, "*")])
 
 
-def fault(context: Context, program: Program, subject: Subject, weighed: Weighed, wanted: Iterable[str] = ()) -> Fault:
+def fault(
+    context: Context, program: Program, subject: Subject, weighed: Weighed, wanted: Sequence[str | None] = ()
+) -> Fault:
     """The finding for one import; ``wanted`` are the names that are asked of a module that is not there."""
     problem = weighed.problem
     item, missing = problem.item, problem.missing
     lines = context.sources.get(subject.path).lines
-    found = hint(program, missing, wanted)
+    found = hint(program, missing, [name for name in wanted if name])
     return Fault(
         NAME_MISSING if missing.name is not None else MODULE_MISSING,
         Span(subject.path, item.line, item.column, item.end_line, item.end_column),

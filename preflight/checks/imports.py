@@ -39,7 +39,7 @@ def check_imports(context: Context) -> Iterator[Fault | Undecided]:
         if foreign is not None:
             yield foreign
         else:
-            yield from faults(context, program, subject, weighed)
+            yield from faults(context, program, subjects, subject, weighed)
             if subject.standing is Standing.PATCHED:
                 yield from dead_imports(context, program, subjects, subject)
         yield from _open(program, subjects, subject)

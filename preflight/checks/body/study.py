@@ -92,7 +92,7 @@ class AttributeProblem:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """All of one module. ``open``: why its names cannot be decided."""
+    """All of one module. ``open``: why names that no statement of it binds cannot be decided, where there are any."""
 
     imports: tuple[ImportProblem, ...] = ()
     names: tuple[NameProblem, ...] = ()
@@ -101,7 +101,7 @@ class Study:
 
 
 def study(program: Program, module: Module, kept: Change | None = None) -> Study:
-    """Read one module. ``kept``: what of it is as in the release, where all that this asks for is known to be there."""
+    """Read one module. ``kept``: what of it is as in the release, where it asks for nothing that has gone."""
     tree = program.syntax_tree(module)
     if isinstance(tree, Hole):
         return Study(open=tree.message)
@@ -163,10 +163,11 @@ class _Reader:
                     continue
                 self._function = scope.qualname
                 flow.function(scope.node)
-        if reason is None:
+        if not flow.open:
             self._undefined()
         names = self._names if reason is None else [problem for problem in self._names if problem.local]
-        return Study(tuple(self._imports), tuple(names), tuple(self._attributes), reason)
+        doubt = reason if flow.open or len(names) < len(self._names) else None
+        return Study(tuple(self._imports), tuple(names), tuple(self._attributes), doubt)
 
     def _known(self) -> frozenset[str]:
         python = self._program.platform.python if self._program.tree.facts.python else (99, 0)
@@ -199,7 +200,7 @@ class _Reader:
 
     def imports(self, node: ast.Import | ast.ImportFrom, alias: ast.alias, moment: Moment) -> type[Exception] | None:
         item = self._item(node, alias)
-        if self._keeps(item.statement_line, item.line) and self._is_settled(item):
+        if self._keeps(item.statement_line, item.line):
             return None
         missing = lacking(self._program, self._module, item)
         if missing is None:
@@ -220,12 +221,6 @@ class _Reader:
     def _keeps(self, first: int, last: int) -> bool:
         """Whether the lines are the release's, and nothing that they can mean has gone."""
         return self._kept is not None and self._kept.keeps(first, last)
-
-    def _is_settled(self, item: Import) -> bool:
-        """Whether an import asks vLLM itself or the standard library, which have what the release asks of them."""
-        target = self._module.absolute(item)
-        top = target.partition(".")[0] if target is not None else ""
-        return top in _stdlib() or self._program.finder.find(top).in_tree
 
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
         if self._keeps(node.lineno, node.lineno):
