@@ -166,10 +166,12 @@ def first_failure(program: Program, name: str) -> tuple[Import, Missing] | None:
 
 def dead_imports(context: Context, program: Program, subjects: Subjects, subject: Subject) -> Iterator[Fault]:
     """Imports that a patch has added of modules that are there and as released, and cannot be imported themselves."""
-    if not any(subjects.is_new(subject, item) for item in subject.module.facts.imports):
+    items = subject.module.facts.imports
+    # What the release's file imports as well, the release can import.
+    seen = {subject.module.absolute(item) for item in items if not item.guards and not subjects.is_new(subject, item)}
+    if not any(subjects.is_new(subject, item) and subject.module.absolute(item) not in seen for item in items):
         return
     namespace = program.resolver.namespace(subject.module)
-    seen: set[str] = set()
     for item, certain in namespace.imports if namespace is not None else ():
         target = subject.module.absolute(item)
         if not certain or target is None or target in seen or _is_caught(item) or not subjects.is_new(subject, item):

@@ -166,7 +166,7 @@ class _Reader:
         if not flow.open:
             self._undefined()
         names = self._names if reason is None else [problem for problem in self._names if problem.local]
-        doubt = reason if flow.open or len(names) < len(self._names) else None
+        doubt = reason if self._has_star() or len(names) < len(self._names) else None
         return Study(tuple(self._imports), tuple(names), tuple(self._attributes), doubt)
 
     def _known(self) -> frozenset[str]:
@@ -177,13 +177,15 @@ class _Reader:
             .difference(name for name, since in _ADDED.items() if since > python)
         )
 
+    def _has_star(self) -> bool:
+        return any(item.name == "*" for item in self._module.facts.imports)
+
     def _openness(self, star: bool) -> str | None:
         """Why the module may have names that no statement of it shows."""
         dynamic = self._scopes.dynamic
         if dynamic is not None:
             return f"line {dynamic.lineno} may bind names that no statement shows"
-        stars = any(item.name == "*" for item in self._module.facts.imports)
-        namespace = self._program.resolver.namespace(self._module) if stars else None
+        namespace = self._program.resolver.namespace(self._module) if self._has_star() else None
         reason = self._program.resolver.openness(self._module, namespace)
         if reason is None and star:
             reason = "a star import brings names that are not all known"
@@ -222,6 +224,11 @@ class _Reader:
         """Whether the lines are the release's, and nothing that they can mean has gone."""
         return self._kept is not None and self._kept.keeps(first, last)
 
+    def _is_own(self, item: Import) -> bool:
+        """Whether an import asks for something of vLLM itself."""
+        target = self._module.absolute(item)
+        return target is not None and self._program.finder.find(target.partition(".")[0]).in_tree
+
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
         if self._keeps(node.lineno, node.lineno):
             return
@@ -252,6 +259,8 @@ class _Reader:
         bindings = namespace.names.get(root, ()) if namespace is not None else ()
         if len(bindings) != 1 or not isinstance(bindings[0], (Import, StarName, ClassFacts)):
             return None
+        if isinstance(bindings[0], Import) and not self._is_own(bindings[0]):
+            return None  # only what vLLM's own modules and classes lack is reported
         owner = self._program.resolve_in(self._module, text.rpartition(".")[0]).only
         if owner is None or owner.kind not in (Kind.MODULE, Kind.CLASS):
             return None
