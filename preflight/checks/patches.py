@@ -12,8 +12,8 @@ from preflight.tree.diff import Failure, Why
 REFUSED = "hunk-refused"
 APPLIED = "hunk-already-applied"
 
-#: Lines that say little by themselves (``else:``, ``return``) are in many files; fewer characters find nothing.
-_TELLING = 40
+#: A line or two may stand in many files; fewer lines that are not blank say nothing of where code has gone.
+_TELLING = 3
 _WHY = (
     "`git apply` and `patch` refuse it, or put it elsewhere, so the tree that is launched is not the one that was meant"
 )
@@ -59,24 +59,29 @@ def _elsewhere(context: Context, failure: Failure) -> str:
     """Where the lines of a hunk are now that are not in their file, or where a file of that name is; "" if nowhere."""
     if failure.why not in (Why.DIFFERS, Why.NO_FILE):
         return ""
+    telling = sum(bool(line.strip()) for line in failure.before) >= _TELLING
     text = "".join(failure.before).strip("\n").encode("utf-8", "surrogateescape")
     name = failure.path.rpartition("/")[2]
     named: list[str] = []
+    places: list[str] = []
     for path in context.tree.files():
         if not path.endswith(".py") or path == failure.path:
             continue
         if path.rpartition("/")[2] == name:
             named.append(path)
-        if len(text.strip()) < _TELLING:
-            continue
-        try:
-            data = context.tree.read(path)
-        except SourceUnreadable:
-            continue
-        at = data.find(text)
-        if at >= 0:
-            line = data.count(b"\n", 0, at) + 1
-            return f"its lines are in {path}:{line} now; "
+        if telling and (line := _line_of(context, path, text)) is not None:
+            places.append(f"{path}:{line}")
+    if len(places) == 1:
+        return f"its lines are in {places[0]} now; "
     if failure.why is Why.NO_FILE and len(named) == 1:
         return f"the tree has {named[0]}; "
     return ""
+
+
+def _line_of(context: Context, path: str, text: bytes) -> int | None:
+    try:
+        data = context.tree.read(path)
+    except SourceUnreadable:
+        return None
+    at = data.find(text)
+    return data.count(b"\n", 0, at) + 1 if at >= 0 else None
