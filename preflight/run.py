@@ -36,15 +36,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-<<<<<<< HEAD
-    from preflight.checks import files, flags, imports, names
+    from preflight.checks import files, flags, imports, names, patches
 
-    return (*files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS)
-=======
-    from preflight.checks import files, flags, patches
-
-    return (*patches.CHECKS, *files.CHECKS, *flags.CHECKS)
->>>>>>> main
+    return (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
