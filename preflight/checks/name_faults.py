@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -130,9 +129,3 @@ def _help(program: Program, subject: Subject, problem: NameProblem, check: str) 
     if places:
         return f"Import it: from {places[0].module} import {name}"
     return "Import it or define it, or correct its spelling"
-
-
-def expression_text(node: ast.expr) -> str:
-    """The source of an expression, short enough for a sentence."""
-    text = ast.unparse(node)
-    return text if len(text) <= 60 else text[:57] + "..."
