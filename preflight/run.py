@@ -38,7 +38,7 @@ def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files, flags, imports, names, patches
 
-    return (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS)
+    return (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *files.LATE)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
