@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,13 +53,17 @@ def started_cst() -> CstParser:
     return cst
 
 
-def checked(arguments: argparse.Namespace, settings: Settings, cst: CstParser) -> tuple[Tree, Report]:
-    """Open the tree that the arguments and the settings name, and check it."""
+def checked(
+    arguments: argparse.Namespace, settings: Settings, cst: CstParser, opened: Callable[[Tree], object] | None = None
+) -> tuple[Tree, Report]:
+    """Open the tree that the arguments and the settings name, and check it; ``opened`` is told of it before."""
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
     try:
         tree = open_tree(tree_request(arguments, settings), os.environ)
+        if opened is not None:
+            opened(tree)
         return tree, run_checks(tree, check_request(arguments, settings), os.environ, cst)
     except PreflightError as error:
         if settings.file is not None and _is_configured(error, arguments, settings):

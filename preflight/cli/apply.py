@@ -1,0 +1,133 @@
+"""``preflight apply`` and ``preflight restore``: the installed tree, written to and taken back as a whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from preflight.cli.check import checked, finish, started_cst, tree_request
+from preflight.cli.exits import EXIT_CLEAR, EXIT_FINDINGS
+from preflight.cli.settings import Settings, load_settings
+from preflight.errors import TreeError
+
+if TYPE_CHECKING:
+    from preflight.model import Report
+    from preflight.transaction.place import Place
+    from preflight.transaction.plan import Plan
+    from preflight.transaction.restoring import Restored
+    from preflight.transaction.store import Store
+
+
+def run_apply_command(arguments: argparse.Namespace) -> int:
+    """Check the patches on the tree, and write them if nothing reaches ``--fail-on`` or with ``--force``.
+
+    Returns the exit code of the check. Raises PreflightError when nothing could be written; the tree is as it was.
+    """
+    from preflight.transaction.engine import opened
+    from preflight.transaction.place import place_of
+
+    settings = load_settings()
+    arguments.overlay = arguments.patches
+    request = tree_request(arguments, settings)
+    place = place_of(request, os.environ)
+    arguments.vllm_site_packages, arguments.vllm = str(place.root), request.vllm  # the locked tree is the checked one
+    if arguments.check_only:
+        _refuse_unfinished(place)
+        report, plan, _ = _judged(arguments, settings, place)
+        code = finish(arguments, settings, report)
+        _say(f"{_counted(len(plan.contents))} would be written; nothing was")
+        return code
+    with opened(place.root, _say) as store:
+        report, plan, failed = _judged(arguments, settings, place)
+        if failed and not arguments.force:
+            sentence = "nothing was written (--force writes nevertheless)"
+        else:
+            sentence = _write(store, place, plan)
+    code = finish(arguments, settings, report)
+    _say(sentence)
+    return code
+
+
+def run_restore_command(arguments: argparse.Namespace) -> int:
+    """Put back what the tree had before; returns 1 if files are then not what RECORD says.
+
+    Raises PreflightError when it cannot be done; the tree is as it was.
+    """
+    from preflight.transaction.engine import opened
+    from preflight.transaction.place import place_of
+    from preflight.transaction.restoring import restore
+    from preflight.transaction.store import NAME
+
+    place = place_of(tree_request(arguments, load_settings()), os.environ)
+    restored = None
+    if os.path.lexists(place.root / NAME):
+        with opened(place.root, _say) as store:
+            restored = restore(store, place, force=arguments.force)
+    if restored is None:
+        print(f"Nothing is applied to {place.root}.")
+        return EXIT_CLEAR
+    print("\n".join(_told(restored, place)))
+    return EXIT_FINDINGS if restored.left or restored.differing else EXIT_CLEAR
+
+
+def _judged(arguments: argparse.Namespace, settings: Settings, place: Place) -> tuple[Report, Plan, bool]:
+    """The report, what would be written, and whether something reaches ``--fail-on``.
+
+    What is to be replaced is noted before the check, so that a change meanwhile is seen.
+    """
+    from preflight.run import reaches
+    from preflight.transaction.plan import plan_of
+
+    plans: list[Plan] = []
+    with started_cst() as cst:
+        _, report = checked(arguments, settings, cst, opened=lambda tree: plans.append(plan_of(place.root, tree.layer)))
+    return report, plans[0], reaches(report, arguments.fail_on or settings.fail_on)
+
+
+def _write(store: Store, place: Place, plan: Plan) -> str:
+    from preflight.transaction.plan import apply_plan
+
+    if not plan.contents:
+        return "nothing to write: the tree has all of it already"
+    apply_plan(store, place, plan)
+    return (
+        f"{_counted(len(plan.contents))} written; `preflight restore --vllm-site-packages {place.root}` takes it back"
+    )
+
+
+def _refuse_unfinished(place: Place) -> None:
+    from preflight.transaction.store import Store
+
+    if Store(place.root).journal() is not None:
+        raise TreeError(
+            f"An apply or restore of {place.root} was interrupted and is neither done nor taken back, or is under way.",
+            "Run it again without --check-only, or run `preflight restore`: either ends it first.",
+        )
+
+
+def _told(restored: Restored, place: Place) -> list[str]:
+    lines = [f"{path}: restored" for path in restored.paths]
+    lines += [
+        f"{path}: left as it is; vLLM was installed anew, and what was kept is of before" for path in restored.left
+    ]
+    lines += [f"{path}: is not what RECORD says (it was so before the apply)" for path in restored.differing]
+    done = f"{_counted(len(restored.paths))} restored"
+    if not restored.verified:
+        return [*lines, f"{done}; there is no RECORD to hold them against."]
+    wrong = len(restored.left) + len(restored.differing)
+    if wrong:
+        return [*lines, f"{done}; {_counted(wrong)} not as the release has it: reinstall vLLM to have the release's."]
+    return [*lines, f"{done}; all that was applied is out, and RECORD agrees."]
+
+
+def _counted(number: int) -> str:
+    from preflight.tree.kinds import counted
+
+    return counted(number, "file")
+
+
+def _say(sentence: str) -> None:
+    """Standard output has the report, so that a script can read it."""
+    print(f"preflight: {sentence}", file=sys.stderr, flush=True)
