@@ -125,7 +125,7 @@ def _script(folder: str | None, interpreter: str) -> bytes:
 
 
 def _folder(repository: Repository, config: Path | None) -> str | None:
-    """The folder whose configuration holds, from the top of the work tree; None for the top. Never begins with ``-``."""
+    """The folder whose configuration holds, from the top of the work tree; None for the top itself."""
     top = Path(os.path.realpath(repository.top))
     place = Path(os.path.realpath(config.parent)) if config is not None else top
     return f"./{place.relative_to(top).as_posix()}" if place.is_relative_to(top) and place != top else None

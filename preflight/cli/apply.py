@@ -109,11 +109,12 @@ def _refuse_unfinished(place: Place) -> None:
 
 def _told(restored: Restored, place: Place) -> list[str]:
     lines = [f"{path}: restored" for path in restored.paths]
+    lines += [f"{path}: removed" for path in restored.removed]
     lines += [
         f"{path}: left as it is; vLLM was installed anew, and what was kept is of before" for path in restored.left
     ]
     lines += [f"{path}: is not what RECORD says (it was so before the apply)" for path in restored.differing]
-    done = f"{_counted(len(restored.paths))} restored"
+    done = f"{_counted(len(restored.paths))} restored, {len(restored.removed)} removed"
     if not restored.verified:
         return [*lines, f"{done}; there is no RECORD to hold them against."]
     wrong = len(restored.left) + len(restored.differing)

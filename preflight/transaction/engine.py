@@ -81,12 +81,13 @@ def carry_out(
         for folder in {(store.root / step.path).parent for step in journal.steps}:
             sync_folder(folder)
         store.settle(prepared)
-        store.end()
     except BaseException as error:
         _give_up(store, error)
         if isinstance(error, OSError):
             raise not_written(error, store.root) from error
         raise
+    with contextlib.suppress(OSError):  # it is carried out; the next one removes the journal
+        store.end()
 
 
 def recover(store: Store) -> str | None:

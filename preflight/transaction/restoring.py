@@ -21,11 +21,15 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did. ``paths`` were put back; ``left`` were not, since vLLM was installed anew and what was kept
-    is not of this release; ``differing`` are not what RECORD says although they are what they were before the apply.
-    ``verified`` is False for a tree without RECORD."""
+    """What a restore did.
+
+    ``paths`` were put back, ``removed`` taken away; ``left`` are neither, since vLLM was installed anew and what was
+    kept is not of this release; ``differing`` are what they were before the apply, but not what RECORD says.
+    ``verified`` is False for a tree without RECORD.
+    """
 
     paths: tuple[str, ...]
+    removed: tuple[str, ...]
     left: tuple[str, ...]
     differing: tuple[str, ...]
     verified: bool
@@ -65,7 +69,8 @@ def restore(store: Store, place: Place, *, force: bool) -> Restored | None:
     carry_out(store, tuple(changes), (), lambda identity, _: replace(manifest, identity=identity, entries=()))
     differing = tuple(e.path for e in manifest.entries if e.path not in left and not _fits(place, e.path))
     return Restored(
-        tuple(change.path for change in changes),
+        tuple(change.path for change in changes if change.after.kind is not Kind.ABSENT),
+        tuple(change.path for change in changes if change.after.kind is Kind.ABSENT),
         tuple(left),
         differing if place.record is not None else (),
         place.record is not None,

@@ -24,6 +24,9 @@ from preflight.tree.reading import read_bytes, reason
 NAME = ".preflight"
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
+#: A folder that somebody put something into, or removed, or replaced.
+_NOT_OURS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR)
+
 
 @dataclass(frozen=True, slots=True)
 class Store:
@@ -105,10 +108,13 @@ class Store:
 
 
 def remove_folders(root: Path, folders: tuple[str, ...]) -> None:
-    """Remove folders that were made for files, if nothing is in them any more."""
+    """Remove folders that were made for files, if nothing is in them any more. Raises OSError."""
     for folder in sorted(folders, key=lambda path: -path.count("/")):
-        with contextlib.suppress(OSError):
+        try:
             (root / folder).rmdir()
+        except OSError as error:
+            if error.errno not in _NOT_OURS:
+                raise
 
 
 @contextlib.contextmanager
