@@ -112,6 +112,27 @@ def test_a_diff_that_does_not_apply_writes_nothing(site: Path) -> None:
     assert not (site / ".preflight").exists()
 
 
+@pytest.mark.parametrize(
+    "contents",
+    [
+        {"x.patch": DIFF + "diff --git a/vllm/a.bin b/vllm/a.bin\nnew file mode 100644\nindex 0000000..1111111\n"
+         "Binary files /dev/null and b/vllm/a.bin differ\n"},
+        {"vllm/toy.py": "value = 3\n", "vllm/_C.abi3.so": "another library"},
+    ],
+)  # fmt: skip
+def test_a_patch_that_cannot_be_written_whole_is_not_written(site: Path, contents: dict[str, str]) -> None:
+    before = seen(site)
+    assert apply(site, "--force", files("patch", contents)) == 2
+    assert seen(site) == before
+
+
+def test_what_a_diff_does_outside_the_package_is_left_aside(site: Path) -> None:
+    files("patch", {"x.patch": DIFF + DIFF.replace("vllm/toy.py", "tests/test_toy.py")})
+    assert apply(site, "patch") == 0
+    assert (site / "vllm/toy.py").read_text() == "value = 3\n"
+    assert not (site / "tests").exists()
+
+
 def test_the_first_original_comes_back_after_several_applies(site: Path) -> None:
     before = seen(site)
     assert apply(site, files("good", GOOD)) == 0
@@ -392,6 +413,11 @@ def test_an_interrupted_apply_is_ended_before_anything_else(site: Path, capsys: 
     (store / "journal.json").write_text(json.dumps(journal))
     (store / "manifest.json").unlink()
     assert apply(site, "--check-only", "good") == 2
+    capsys.readouterr()
+    assert main(["check", "--vllm-site-packages", str(site), "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "undecided"
+    assert "apply-unfinished" in [question["id"] for question in report["undecided"]]
     capsys.readouterr()
     assert restore(site) == 0
     captured = capsys.readouterr()

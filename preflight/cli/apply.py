@@ -36,18 +36,14 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
     if arguments.check_only:
         _refuse_unfinished(place)
         report, plan, _ = _judged(arguments, settings, place)
-        code = finish(arguments, settings, report)
-        _say(f"{_counted(len(plan.contents))} would be written; nothing was")
-        return code
+        return _told(arguments, settings, report, f"{_counted(len(plan.contents))} would be written; nothing was")
     with opened(place.root, _say) as store:
         report, plan, failed = _judged(arguments, settings, place)
         if failed and not arguments.force:
             sentence = "nothing was written (--force writes nevertheless)"
         else:
             sentence = _write(store, place, plan)
-    code = finish(arguments, settings, report)
-    _say(sentence)
-    return code
+    return _told(arguments, settings, report, sentence)
 
 
 def run_restore_command(arguments: argparse.Namespace) -> int:
@@ -58,18 +54,26 @@ def run_restore_command(arguments: argparse.Namespace) -> int:
     from preflight.transaction.engine import opened
     from preflight.transaction.place import place_of
     from preflight.transaction.restoring import restore
-    from preflight.transaction.store import NAME
+    from preflight.tree.kinds import STORE
 
     place = place_of(tree_request(arguments, load_settings()), os.environ)
     restored = None
-    if os.path.lexists(place.root / NAME):
+    if os.path.lexists(place.root / STORE):
         with opened(place.root, _say) as store:
             restored = restore(store, place, force=arguments.force)
     if restored is None:
         print(f"Nothing is applied to {place.root}.")
         return EXIT_CLEAR
-    print("\n".join(_told(restored, place)))
+    print("\n".join(_outcome(restored)))
     return EXIT_FINDINGS if restored.left or restored.differing else EXIT_CLEAR
+
+
+def _told(arguments: argparse.Namespace, settings: Settings, report: Report, sentence: str) -> int:
+    """The report, and what was done. A report that ends in an error must be the only one, so it comes last."""
+    code = finish(arguments, settings, report)
+    if code != EXIT_CLEAR or not arguments.quiet:
+        _say(sentence)
+    return code
 
 
 def _judged(arguments: argparse.Namespace, settings: Settings, place: Place) -> tuple[Report, Plan, bool]:
@@ -82,7 +86,9 @@ def _judged(arguments: argparse.Namespace, settings: Settings, place: Place) -> 
 
     plans: list[Plan] = []
     with started_cst() as cst:
-        _, report = checked(arguments, settings, cst, opened=lambda tree: plans.append(plan_of(place.root, tree.layer)))
+        _, report = checked(
+            arguments, settings, cst, opened=lambda tree: plans.append(plan_of(place.root, tree.layer, tree.aside))
+        )
     return report, plans[0], reaches(report, arguments.fail_on or settings.fail_on)
 
 
@@ -107,7 +113,7 @@ def _refuse_unfinished(place: Place) -> None:
         )
 
 
-def _told(restored: Restored, place: Place) -> list[str]:
+def _outcome(restored: Restored) -> list[str]:
     lines = [f"{path}: restored" for path in restored.paths]
     lines += [f"{path}: removed" for path in restored.removed]
     lines += [

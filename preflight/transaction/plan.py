@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -29,11 +29,18 @@ class Plan:
     folders: tuple[str, ...]
 
 
-def plan_of(root: Path, layer: Mapping[str, bytes | None]) -> Plan:
+def plan_of(root: Path, layer: Mapping[str, bytes | None], aside: Sequence[str] = ()) -> Plan:
     """What must be written for the tree at ``root`` to be what it is with ``layer`` laid over it.
 
-    Raises TreeError for a path that cannot be written to safely.
+    ``aside`` are files of the patches that are not in it. Raises TreeError for them, since half of a patch is not
+    written, and for a path that cannot be written to safely.
     """
+    if aside:
+        raise TreeError(
+            f"The patches change {aside[0]}, which is a binary file or a link: that is not checked, so it is not "
+            "written, and neither is the rest of them.",
+            "Take it out of the patches, and put it there by the means that made it.",
+        )
     contents: dict[str, bytes | None] = {}
     before: dict[str, State] = {}
     folders: set[str] = set()

@@ -18,10 +18,10 @@ from pathlib import Path
 from preflight.errors import PreflightError, TreeError, UsageError
 from preflight.transaction.durable import prepare, sync_folder, write_whole
 from preflight.transaction.journal import Journal, Manifest, read_journal, read_manifest
+from preflight.tree.kinds import JOURNAL, STORE
 from preflight.tree.paths import names_in
 from preflight.tree.reading import read_bytes, reason
 
-NAME = ".preflight"
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 #: A folder that somebody put something into, or removed, or replaced.
@@ -36,7 +36,7 @@ class Store:
 
     @property
     def folder(self) -> Path:
-        return self.root / NAME
+        return self.root / STORE
 
     @property
     def _manifest(self) -> Path:
@@ -44,7 +44,7 @@ class Store:
 
     @property
     def _journal(self) -> Path:
-        return self.folder / "journal.json"
+        return self.folder / JOURNAL
 
     def kept(self, name: str) -> Path:
         """Where the kept file ``name`` is."""

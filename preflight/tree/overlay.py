@@ -64,6 +64,7 @@ class _Work:
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
 
     def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
@@ -79,6 +80,8 @@ class _Work:
             path = _mirrored(file, places, whole) or _bare(file, places)
             if path is None or not _can_be_laid(path):
                 rest.append(file)
+                if path is not None and is_compiled(path):
+                    self.aside.append(path)
             else:
                 placed[path] = file
         if diffs and placed:
@@ -169,6 +172,7 @@ class _Work:
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
             notes=(*self.tree.notes, *self.notes),
+            aside=tuple(self.aside),
             undecided=(*self.tree.undecided, *self.undecided),
         )
 
@@ -211,6 +215,8 @@ class _Work:
         self.tree = self.tree.with_overlay(changes)
         if asked:
             self.laid.update(changes)
+        self.aside += [path for left in applied.skipped if (path := places.of_diff([left])) is not None]
+        self.aside += [path for path in applied.changes if is_compiled(path)]
         if aside := [*applied.skipped, *(f.path for f in applied.failures)]:
             self.notes.append(
                 f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "

@@ -38,6 +38,7 @@ class Tree:
     origins: Mapping[str, Path] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
     reference: Reference | None = None
+    aside: tuple[str, ...] = ()  #: files of the package that an overlay has and that are no text, so not laid over it
 
     def files(self) -> Iterable[str]:
         """Every file under ``vllm/``, overlays applied, without ``__pycache__``; sorted."""
