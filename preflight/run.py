@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
-from preflight.model import Excerpt, Fault, Finding, Report, Severity, Undecided, Verdict
+from preflight.model import Excerpt, Fault, Finding, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
@@ -36,9 +36,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags
+    from preflight.checks import files, flags, patches
 
-    return (*files.CHECKS, *flags.CHECKS)
+    return (*patches.CHECKS, *files.CHECKS, *flags.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -95,6 +95,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     findings = _findings(faults, by_check, by_code)
     findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook, frozenset(by_code))
     findings += _findings(housekeeping, by_check, by_code)
+    findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))
     used = {finding.rule for finding in ordered}
@@ -171,6 +172,19 @@ def _findings(faults: Iterable[Fault], by_check: dict[str, Rule], by_code: dict[
         if rule is not None:
             findings.append(Finding(rule.code, rule.name, fault.severity or rule.severity, fault, ""))
     return findings
+
+
+def _with_diff(finding: Finding, tree: Tree) -> Finding:
+    """The finding with the line of the diff that made its place, if a diff did."""
+    span = finding.span
+    marks = tree.marks.get(span.path)
+    if marks is None or span.line is None:
+        return finding
+    made = next((mark for mark in marks[span.line - 1 : span.end_line or span.line] if mark is not None), None)
+    if made is None:
+        return finding
+    step = Step(made.diff, made.line, "", "made by")
+    return replace(finding, fault=replace(finding.fault, trail=(step, *finding.fault.trail)))
 
 
 def _fingerprinted(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -107,7 +107,10 @@ def test_diffs_and_files_are_applied_in_order(site: Path) -> None:
 def test_a_diff_that_does_not_apply_writes_nothing(site: Path) -> None:
     before = seen(site)
     files(".", {"wrong.patch": DIFF.replace("value = 1", "value = 8")})
-    assert apply(site, files("good", {"vllm/models/one.py": "value = 7\n"}), "wrong.patch") == 2
+    words = [files("good", {"vllm/models/one.py": "value = 7\n"}), "wrong.patch"]
+    assert apply(site, *words) == 1
+    assert apply(site, *words, "--ignore", "PF701") == 2
+    assert apply(site, *words, "--force") == 2
     assert seen(site) == before
     assert not (site / ".preflight").exists()
 
@@ -154,6 +157,14 @@ def test_a_patch_that_takes_an_earlier_one_back_leaves_nothing_to_restore(
     capsys.readouterr()
     assert restore(site) == 0
     assert "Nothing is applied" in capsys.readouterr().out
+
+
+def test_a_diff_that_is_applied_already_changes_nothing(site: Path) -> None:
+    files(".", {"on.patch": DIFF})
+    assert apply(site, "on.patch") == 0
+    manifest = (site / ".preflight/manifest.json").read_bytes()
+    assert apply(site, "on.patch") == 0
+    assert (site / ".preflight/manifest.json").read_bytes() == manifest
 
 
 def test_a_file_that_was_changed_since_is_not_restored_without_force(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.cli.check import checked, finish, started_cst, tree_request
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from preflight.transaction.plan import Plan
     from preflight.transaction.restoring import Restored
     from preflight.transaction.store import Store
+    from preflight.tree import Tree
 
 
 def run_apply_command(arguments: argparse.Namespace) -> int:
@@ -35,15 +37,16 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
     arguments.vllm_site_packages, arguments.vllm = str(place.root), request.vllm  # the locked tree is the checked one
     if arguments.check_only:
         _refuse_unfinished(place)
-        report, plan, _ = _judged(arguments, settings, place)
-        return _told(arguments, settings, report, f"{_counted(len(plan.contents))} would be written; nothing was")
+        judged = _judge(arguments, settings, place)
+        would = f"{_counted(len(judged.plan.contents))} would be written; nothing was"
+        return _told(arguments, settings, judged.report, would)
     with opened(place.root, _say) as store:
-        report, plan, failed = _judged(arguments, settings, place)
-        if failed and not arguments.force:
+        judged = _judge(arguments, settings, place)
+        if judged.failed and not arguments.force:
             sentence = "nothing was written (--force writes nevertheless)"
         else:
-            sentence = _write(store, place, plan)
-    return _told(arguments, settings, report, sentence)
+            sentence = _write(store, place, judged)
+    return _told(arguments, settings, judged.report, sentence)
 
 
 def run_restore_command(arguments: argparse.Namespace) -> int:
@@ -76,31 +79,38 @@ def _told(arguments: argparse.Namespace, settings: Settings, report: Report, sen
     return code
 
 
-def _judged(arguments: argparse.Namespace, settings: Settings, place: Place) -> tuple[Report, Plan, bool]:
-    """The report, what would be written, and whether something reaches ``--fail-on``.
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The tree with the patches, what was found, what would be written, and whether something reaches ``--fail-on``."""
 
-    What is to be replaced is noted before the check, so that a change meanwhile is seen.
-    """
+    tree: Tree
+    report: Report
+    plan: Plan
+    failed: bool
+
+
+def _judge(arguments: argparse.Namespace, settings: Settings, place: Place) -> _Judged:
+    """Check. What is to be replaced is noted before, so that a change meanwhile is seen."""
     from preflight.run import reaches
     from preflight.transaction.plan import plan_of
 
     plans: list[Plan] = []
     with started_cst() as cst:
-        _, report = checked(
-            arguments, settings, cst, opened=lambda tree: plans.append(plan_of(place.root, tree.layer, tree.aside))
+        tree, report = checked(
+            arguments, settings, cst, opened=lambda tree: plans.append(plan_of(place.root, tree.layer))
         )
-    return report, plans[0], reaches(report, arguments.fail_on or settings.fail_on)
+    return _Judged(tree, report, plans[0], reaches(report, arguments.fail_on or settings.fail_on))
 
 
-def _write(store: Store, place: Place, plan: Plan) -> str:
-    from preflight.transaction.plan import apply_plan
+def _write(store: Store, place: Place, judged: _Judged) -> str:
+    from preflight.transaction.plan import apply_plan, refuse_parts
 
-    if not plan.contents:
+    refuse_parts(judged.tree)
+    if not judged.plan.contents:
         return "nothing to write: the tree has all of it already"
-    apply_plan(store, place, plan)
-    return (
-        f"{_counted(len(plan.contents))} written; `preflight restore --vllm-site-packages {place.root}` takes it back"
-    )
+    apply_plan(store, place, judged.plan)
+    written = _counted(len(judged.plan.contents))
+    return f"{written} written; `preflight restore --vllm-site-packages {place.root}` takes it back"
 
 
 def _refuse_unfinished(place: Place) -> None:

@@ -34,6 +34,8 @@ def run_check_command(arguments: argparse.Namespace) -> int:
         )
     with started_cst() as cst:
         settings = load_settings()
+        if _names_several(arguments, settings):
+            return _check_several(arguments, settings)
         tree, report = checked(arguments, settings, cst)
         if arguments.fix and _repair(tree, report):
             tree, report = checked(arguments, settings, cst)
@@ -42,6 +44,35 @@ def run_check_command(arguments: argparse.Namespace) -> int:
 
         write_text(sys.stdout, diff_of(tree, report))
     return finish(arguments, settings, report)
+
+
+def _names_several(arguments: argparse.Namespace, settings: Settings) -> bool:
+    """True if the configuration alone says what the tree is, and names more than one release."""
+    return arguments.vllm_site_packages is None and arguments.vllm is None and len(settings.vllm) > 1
+
+
+def _check_several(arguments: argparse.Namespace, settings: Settings) -> int:
+    from preflight.cli.releases import check_releases
+    from preflight.render.several import render_several
+    from preflight.run import reaches
+
+    if arguments.fix or arguments.diff:
+        raise UsageError(
+            f"{settings.file} names {len(settings.vllm)} releases, and a fix is made for one", "name it: --vllm VERSION"
+        )
+    reports = check_releases(arguments, settings)
+    failed = any(reaches(report, arguments.fail_on or settings.fail_on) for report in reports)
+    if failed or not arguments.quiet or arguments.output is not None:
+        terminal = terminal_of(sys.stdout)
+        text = render_several(
+            reports,
+            arguments.output_format,
+            colour=terminal.colour and arguments.output is None,
+            width=terminal.width,
+            verbose=arguments.verbose,
+        )
+        write_report(arguments.output, text, sys.stdout)
+    return EXIT_FINDINGS if failed else EXIT_CLEAR
 
 
 def started_cst() -> CstParser:
@@ -81,7 +112,7 @@ def _is_configured(error: PreflightError, arguments: argparse.Namespace, setting
     }
     if arguments.vllm_site_packages is None and arguments.vllm is None:
         values["vllm_site_packages"] = (settings.vllm_site_packages,) if settings.vllm_site_packages else ()
-        values["vllm"] = (settings.vllm,) if settings.vllm else ()
+        values["vllm"] = settings.vllm
     return any(
         value in error.message
         for key, given in values.items()
@@ -117,7 +148,13 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 
     site_packages, vllm = arguments.vllm_site_packages, arguments.vllm
     if site_packages is None and vllm is None:
-        site_packages, vllm = settings.vllm_site_packages, settings.vllm
+        if len(settings.vllm) > 1:
+            raise UsageError(
+                f"{settings.file} names {len(settings.vllm)} releases ({', '.join(settings.vllm)}), and this command "
+                "is about one tree",
+                "name it: --vllm VERSION, or --vllm-site-packages DIR",
+            )
+        site_packages, vllm = settings.vllm_site_packages, next(iter(settings.vllm), None)
     if site_packages == "":
         raise UsageError(
             "--vllm-site-packages is given an empty name", "name the folder, or give the option without one"

@@ -22,7 +22,7 @@ def run_install_hook_command(arguments: argparse.Namespace) -> int:
     print(f"{installed.file} checks what is staged before each commit; to be rid of it, remove that file.")
     if installed.backup is not None:
         print(f"The hook that was there is {installed.backup}; it does not run any more.")
-    if settings.vllm is None and settings.vllm_site_packages is None:
+    if not settings.vllm and settings.vllm_site_packages is None:
         where = settings.file or "No preflight.toml or [tool.preflight]"
         print(
             f'{where} names no tree: the hook will take the vLLM of the active environment. Write `vllm = "VERSION"` '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -13,8 +13,10 @@ from preflight.transaction.journal import Entry, Manifest, inside_package
 from preflight.transaction.place import Place, folder_problem
 from preflight.transaction.state import ABSENT, Kind, State, digest_of, state_of
 from preflight.transaction.store import Store, not_written
+from preflight.tree.diff import Why
 from preflight.tree.kinds import PACKAGE
 from preflight.tree.reading import read_bytes, reason
+from preflight.tree.tree import Tree
 
 #: The mode of a new file, where the package gives no example.
 _MODE = 0o644
@@ -29,18 +31,27 @@ class Plan:
     folders: tuple[str, ...]
 
 
-def plan_of(root: Path, layer: Mapping[str, bytes | None], aside: Sequence[str] = ()) -> Plan:
-    """What must be written for the tree at ``root`` to be what it is with ``layer`` laid over it.
-
-    ``aside`` are files of the patches that are not in it. Raises TreeError for them, since half of a patch is not
-    written, and for a path that cannot be written to safely.
-    """
-    if aside:
+def refuse_parts(tree: Tree) -> None:
+    """Raise TreeError if the patches that are laid over ``tree`` could only be written in part."""
+    refused = [failure for failure in tree.failures if failure.why is not Why.APPLIED]
+    if refused:
         raise TreeError(
-            f"The patches change {aside[0]}, which is a binary file or a link: that is not checked, so it is not "
+            f"{refused[0].message} A part of the patches is not written without the rest, so nothing was written.",
+            "Make the diff anew against this tree.",
+        )
+    if tree.aside:
+        raise TreeError(
+            f"The patches change {tree.aside[0]}, which is a binary file or a link: that is not checked, so it is not "
             "written, and neither is the rest of them.",
             "Take it out of the patches, and put it there by the means that made it.",
         )
+
+
+def plan_of(root: Path, layer: Mapping[str, bytes | None]) -> Plan:
+    """What must be written for the tree at ``root`` to be what it is with ``layer`` laid over it.
+
+    Raises TreeError for a path that cannot be written to safely.
+    """
     contents: dict[str, bytes | None] = {}
     before: dict[str, State] = {}
     folders: set[str] = set()
