@@ -92,7 +92,7 @@ def install_hook(
     file = hooks / _NAME
     script = _script(_folder(repository, config), interpreter)
     try:
-        found = read_bytes(file) if os.path.lexists(file) else None
+        found = _content(file)
         if found == script and not file.is_symlink() and os.access(file, os.X_OK):
             return Installed(file, written=False)
         foreign = found is not None and not found.partition(b"\n")[2].startswith(_MARK)
@@ -109,6 +109,14 @@ def install_hook(
             f"{error.filename or file} cannot be used: {error.strerror or error}.", "Set that right."
         ) from error
     return Installed(file, written=True, backup=backup)
+
+
+def _content(file: Path) -> bytes | None:
+    """What is in a hook; nothing where it is a link that leads nowhere, None where there is none."""
+    try:
+        return read_bytes(file)
+    except FileNotFoundError:
+        return b"" if file.is_symlink() else None
 
 
 def _script(folder: str | None, interpreter: str) -> bytes:

@@ -114,6 +114,14 @@ def test_a_hook_that_is_a_link_is_replaced_and_not_written_through(repository: P
     assert not hook_of(repository).is_symlink()
 
 
+def test_a_link_that_leads_nowhere_is_somebody_s_too(repository: Path) -> None:
+    hook_of(repository).parent.mkdir(exist_ok=True)
+    hook_of(repository).symlink_to("nowhere")
+    assert main(["install-hook"]) == 2
+    assert main(["install-hook", "--force"]) == 0
+    assert hook_of(repository).with_name("pre-commit.before-preflight").is_symlink()
+
+
 def test_a_hook_of_ours_from_another_interpreter_is_replaced(repository: Path) -> None:
     first = install_hook(repository, None, "/nowhere/python", ENVIRON, force=False)
     second = install_hook(repository, None, sys.executable, ENVIRON, force=False)

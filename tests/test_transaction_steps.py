@@ -15,7 +15,7 @@ from tests.transaction_driver import ENDED
 _OTHERS = {"linked.py": "value = 4\n", "shared.py": "value = 3\n"}
 
 
-@pytest.mark.parametrize("mode", ["kill", "interrupt", "full", "restore-kill", "restore-full", "twice"])
+@pytest.mark.parametrize("mode", ["kill", "interrupt", "full", "read-only", "restore-kill", "restore-full", "twice"])
 def test_a_transaction_that_is_stopped_anywhere_is_all_or_nothing(mode: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.transaction_driver", mode, str(tmp_path / "work")],

@@ -130,13 +130,13 @@ def _install(number: int, mode: str, root: Path) -> list[int]:
 
     def step() -> None:
         count[0] += 1
-        if count[0] - 1 != number:
+        if count[0] - 1 < number or (count[0] - 1 > number and mode != "read-only"):
             return
         if mode == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if mode == "interrupt":
             raise KeyboardInterrupt
-        raise OSError(errno.ENOSPC if mode == "full" else errno.EPERM, "an error that was put here", str(root))
+        raise OSError(errno.ENOSPC if mode == "full" else errno.EROFS, "an error that was put here", str(root))
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_CREAT | os.O_WRONLY)
@@ -172,7 +172,7 @@ def once(mode: str, folder: Path, *, applied: bool) -> None:
         row["bytecode"] = (root / "vllm/__pycache__/toy.cpython-311.pyc").exists()
         take_out(root)
         _report(row, root, folder)
-        number += 3 if mode == "interrupt" else 1
+        number += 3 if mode in ("interrupt", "read-only") else 1
         if code == ENDED:
             return
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from preflight.cli.check import checked, finish, started_cst, tree_request
 from preflight.cli.exits import EXIT_CLEAR, EXIT_FINDINGS
+from preflight.cli.output import write_text
 from preflight.cli.settings import Settings, load_settings
 from preflight.errors import TreeError
 
@@ -29,6 +30,7 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
     """
     from preflight.transaction.engine import opened
     from preflight.transaction.place import place_of
+    from preflight.transaction.plan import refuse_parts
 
     settings = load_settings()
     arguments.overlay = arguments.patches
@@ -38,6 +40,8 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
     if arguments.check_only:
         _refuse_unfinished(place)
         judged = _judge(arguments, settings, place)
+        if not judged.failed:
+            refuse_parts(judged.tree)
         would = f"{_counted(len(judged.plan.contents))} would be written; nothing was"
         return _told(arguments, settings, judged.report, would)
     with opened(place.root, _say) as store:
@@ -65,9 +69,9 @@ def run_restore_command(arguments: argparse.Namespace) -> int:
         with opened(place.root, _say) as store:
             restored = restore(store, place, force=arguments.force)
     if restored is None:
-        print(f"Nothing is applied to {place.root}.")
+        write_text(sys.stdout, f"Nothing is applied to {place.root}.\n")
         return EXIT_CLEAR
-    print("\n".join(_outcome(restored)))
+    write_text(sys.stdout, "\n".join([*_outcome(restored), ""]))
     return EXIT_FINDINGS if restored.left or restored.differing else EXIT_CLEAR
 
 

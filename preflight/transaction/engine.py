@@ -142,10 +142,11 @@ def _keep(store: Store, change: Change, step: Step) -> None:
     if step.kept is None:
         return
     file, kept = store.root / step.path, store.kept(step.kept)
-    if change.lasting:
-        _copy(file, kept, change.before)
-    else:
-        _link_or_copy(file, kept, change.before)
+    with _about(file):
+        if change.lasting:
+            _copy(file, kept, change.before)
+        else:
+            _link_or_copy(file, kept, change.before)
 
 
 def _make_folder(folder: Path) -> None:
@@ -160,16 +161,17 @@ def _stage(store: Store, change: Change, step: Step) -> None:
     file = store.root / step.path
     part = file.with_name(step.part)
     after = step.after
-    if after.kind is Kind.LINK:
-        assert after.target is not None, "a link leads somewhere"
-        part.symlink_to(after.target)
-    elif after.kind is Kind.FILE and change.data is not None:
-        write_new(part, change.data, after.mode or 0o644, mtime=after.mtime, like=_owner(file))
-    elif after.kind is Kind.FILE:
-        assert change.source is not None, "a new content comes from somewhere"
-        _link_or_copy(store.kept(change.source), part, after)
-        if after.mtime is not None:
-            os.utime(part, ns=(after.mtime, after.mtime))
+    with _about(file):
+        if after.kind is Kind.LINK:
+            assert after.target is not None, "a link leads somewhere"
+            part.symlink_to(after.target)
+        elif after.kind is Kind.FILE and change.data is not None:
+            write_new(part, change.data, after.mode or 0o644, mtime=after.mtime, like=_owner(file))
+        elif after.kind is Kind.FILE:
+            assert change.source is not None, "a new content comes from somewhere"
+            _link_or_copy(store.kept(change.source), part, after)
+            if after.mtime is not None:
+                os.utime(part, ns=(after.mtime, after.mtime))
 
 
 def _swap(store: Store, step: Step) -> None:
@@ -224,7 +226,8 @@ def _state_or_none(file: Path) -> State | None:
 
 def _put_back(kept: Path, part: Path, file: Path, before: State) -> None:
     try:
-        kept.replace(file)
+        with _about(file):
+            kept.replace(file)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -233,10 +236,17 @@ def _put_back(kept: Path, part: Path, file: Path, before: State) -> None:
 
 
 def _rename(part: Path, file: Path) -> None:
-    try:
+    with _about(file):
         part.replace(file)
+
+
+@contextlib.contextmanager
+def _about(file: Path) -> Iterator[None]:
+    """Lets an error name the file that is meant, not the temporary one beside it or the kept one."""
+    try:
+        yield
     except OSError as error:
-        error.filename = os.fspath(file)  # the name that means something to the user
+        error.filename = os.fspath(file)
         raise
 
 
