@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import py_compile
@@ -14,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from preflight.cli import main
+from preflight.errors import TreeError
 from preflight.transaction.bytecode import other_second
 from preflight.transaction.engine import opened
 from preflight.transaction.journal import inside_package
+from preflight.transaction.place import Place
+from preflight.transaction.plan import apply_plan, plan_of
 from tests.minitree import make_tree, record_hash, write
 from tests.transaction_driver import seen
 
@@ -372,6 +376,33 @@ def test_times_and_modes_come_back(site: Path) -> None:
     assert file.stat().st_mtime_ns != 10**18
     assert restore(site) == 0
     assert (file.stat().st_mode & 0o7777, file.stat().st_mtime_ns) == (0o600, 10**18)
+
+
+def test_the_owner_stays(site: Path) -> None:
+    file = site / "vllm/toy.py"
+    with contextlib.suppress(PermissionError):  # only root gives files away, and only root needs this
+        os.chown(file, 12345, 12345)
+    owner = (file.stat().st_uid, file.stat().st_gid)
+    assert apply(site, files("good", GOOD)) == 0
+    assert (file.stat().st_uid, file.stat().st_gid) == owner
+    assert restore(site) == 0
+    assert (file.stat().st_uid, file.stat().st_gid) == owner
+
+
+@pytest.mark.parametrize("change", ["value = 'other'\n", None])
+def test_a_file_that_changes_between_check_and_write_is_left(site: Path, change: str | None) -> None:
+    layer = {"vllm/models/one.py": b"value = 20\n", "vllm/toy.py": b"value = 30\n"}
+    with opened(site, print) as store:
+        plan = plan_of(site, layer)
+        if change is None:
+            (site / "vllm/toy.py").unlink()
+        else:
+            (site / "vllm/toy.py").write_text(change)
+        before = seen(site)
+        with pytest.raises(TreeError):
+            apply_plan(store, Place(site, "0.16.0", None, None), plan)
+    assert seen(site) == before
+    assert not (site / ".preflight").exists()
 
 
 def test_one_waits_for_the_other_and_ctrl_c_ends_the_wait(site: Path) -> None:

@@ -23,7 +23,7 @@ from preflight.errors import PreflightError, TreeError
 from preflight.transaction.bytecode import forget_bytecode, other_second
 from preflight.transaction.durable import sync_folder, write_new
 from preflight.transaction.journal import Journal, Manifest, Step
-from preflight.transaction.state import Kind, State, state_of
+from preflight.transaction.state import Kind, State, digest_of, state_of
 from preflight.transaction.store import Store, locked, not_written, remove_folders
 from preflight.tree.reading import read_bytes
 
@@ -177,9 +177,7 @@ def _stage(store: Store, change: Change, step: Step) -> None:
 def _swap(store: Store, step: Step) -> None:
     file = store.root / step.path
     if not state_of(file).same_content(step.before):
-        raise TreeError(
-            f"{file} was changed by somebody else meanwhile; the tree is as it was before.", "Run preflight again."
-        )
+        raise _changed(file)
     forget_bytecode(file)
     if step.after.kind is Kind.ABSENT:
         file.unlink()
@@ -259,7 +257,16 @@ def _link_or_copy(source: Path, target: Path, state: State) -> None:
 
 
 def _copy(source: Path, target: Path, state: State) -> None:
-    write_new(target, read_bytes(source), state.mode or 0o644, mtime=state.mtime, like=source.stat())
+    data = read_bytes(source)
+    if digest_of(data) != state.digest:
+        raise _changed(source)
+    write_new(target, data, state.mode or 0o644, mtime=state.mtime, like=source.stat())
+
+
+def _changed(file: Path) -> TreeError:
+    return TreeError(
+        f"{file} was changed by somebody else meanwhile; the tree is as it was before.", "Run preflight again."
+    )
 
 
 def written_at(now: int, before: State) -> int:
