@@ -36,9 +36,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags, patches
+    from preflight.checks import files, flags, imports, names, patches
 
-    return (*patches.CHECKS, *files.CHECKS, *flags.CHECKS)
+    return (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
