@@ -119,6 +119,16 @@ def test_a_diff_that_does_not_apply_writes_nothing(site: Path) -> None:
     assert not (site / ".preflight").exists()
 
 
+@pytest.mark.parametrize("patch", ["nowhere", "empty"])
+def test_a_patch_that_is_none_is_named_as_it_was_given(
+    site: Path, patch: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files("empty", {"notes.md": "nothing"})
+    assert apply(site, patch) == 2
+    error = capsys.readouterr().err
+    assert f"PATCH {patch}" in error and "--overlay" not in error
+
+
 @pytest.mark.parametrize(
     "contents",
     [

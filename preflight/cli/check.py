@@ -166,6 +166,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
         use_environment=site_packages == ENVIRONMENT or (site_packages is None and vllm is None),
         vllm=vllm,
         overlays=tuple(arguments.overlay) if arguments.overlay is not None else settings.overlay,
+        overlay_option="PATCH" if "patches" in arguments else "--overlay",
         paths=tuple(arguments.paths),
         python=arguments.python or settings.python,
         staged=arguments.staged,

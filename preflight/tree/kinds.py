@@ -35,6 +35,7 @@ class TreeRequest:
     use_environment: bool = False
     vllm: str | None = None
     overlays: tuple[str, ...] = ()
+    overlay_option: str = "--overlay"  #: how the user gave them, for sentences
     paths: tuple[str, ...] = ()
     python: str | None = None
     staged: bool = False

@@ -47,7 +47,7 @@ def _laid_over(tree: Tree, request: TreeRequest, by_git: bool, environ: Mapping[
     from preflight.tree.overlay import lay_over
 
     selection = Selection(request.staged, request.base_ref, environ) if limited else Selection(False, None, environ)
-    return lay_over(tree, request.overlays, paths, selection, only_patched=by_git)
+    return lay_over(tree, request.overlays, paths, selection, only_patched=by_git, option=request.overlay_option)
 
 
 def _released(request: TreeRequest, python: Path | None, environ: Mapping[str, str]) -> Tree:

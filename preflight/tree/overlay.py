@@ -24,17 +24,24 @@ _TELLING = 2000
 
 
 def lay_over(
-    tree: Tree, overlays: Sequence[str], paths: Sequence[str], selection: Selection, *, only_patched: bool = False
+    tree: Tree,
+    overlays: Sequence[str],
+    paths: Sequence[str],
+    selection: Selection,
+    *,
+    only_patched: bool = False,
+    option: str = "--overlay",
 ) -> Tree:
     """``tree`` with all that is given laid over it; its ``selected`` and ``outside`` say what the user asked for:
-    of the tree's own files that a PATH names, all, or those of the patched set if ``only_patched``.
+    of the tree's own files that a PATH names, all, or those of the patched set if ``only_patched``. ``option`` is how
+    the user gave the overlays.
 
     Raises TreeError for a path that cannot be read and for a diff that does not apply, UsageError for an overlay that
     has nothing that could be laid over.
     """
-    work = _Work(tree)
+    work = _Work(tree, option)
     for given in overlays:
-        work.overlay(given, *gather(given, "--overlay", selection))
+        work.overlay(given, *gather(given, option, selection))
     for given in paths:
         inside = inside_tree(given, tree.root)
         if inside is not None:
@@ -60,6 +67,7 @@ class _Work:
     """The tree while things are laid over it."""
 
     tree: Tree
+    option: str  #: how the user gave the overlays
     laid: set[str] = field(default_factory=set)  #: paths of overlays that the user asked for
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
@@ -86,14 +94,14 @@ class _Work:
                 placed[path] = file
         if diffs and placed:
             raise UsageError(
-                f"--overlay {given} holds diffs ({diffs[0].file.name}) and files of the tree ({next(iter(placed))}): "
-                "which are laid over first is not clear.",
-                "Give them one after the other: --overlay FOLDER_OF_FILES --overlay FOLDER_OF_DIFFS.",
+                f"{self.option} {given} holds diffs ({diffs[0].file.name}) and files of the tree "
+                f"({next(iter(placed))}): which are laid over first is not clear.",
+                f"Give them one after the other: {self.option} FOLDER_OF_FILES, then {self.option} FOLDER_OF_DIFFS.",
             )
         if not diffs and not placed:
             raise UsageError(
-                f"--overlay {given} has nothing that could be laid over the tree: no diff, and no file whose path from "
-                f"a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
+                f"{self.option} {given} has nothing that could be laid over the tree: no diff, and no file whose path "
+                f"from a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
                 f"Lay the files out as in the tree: {PACKAGE}/model_executor/models/NAME.py.",
             )
         for file in _in_order(diffs, files):
@@ -101,7 +109,7 @@ class _Work:
         self._lay(placed, changed)
         if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
             self.notes.append(
-                f"--overlay {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
+                f"{self.option} {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
                 f"({others[0]}): not laid over it."
             )
 
