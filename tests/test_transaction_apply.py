@@ -305,6 +305,30 @@ def test_a_folder_that_is_a_link_is_not_written_through(site: Path) -> None:
     assert (site / "vllm/toy.py").read_text() == RELEASE["vllm/toy.py"]
 
 
+def test_a_tree_behind_a_link_is_written_and_its_environment_is_known(
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "env/lib/python3.12"
+    write(tmp_path / "env/pyvenv.cfg", b"version = 3.12.1\n")
+    folder.mkdir(parents=True)
+    (folder / "site-packages").symlink_to(site)
+    assert apply(folder / "site-packages", files("good", GOOD), "--output-format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["tree"]["site_packages"] == str(folder / "site-packages")
+    assert (site / "vllm/toy.py").read_text() == GOOD["vllm/toy.py"]
+    assert main(["restore", "--vllm-site-packages", str(tmp_path / "env")]) == 0
+    assert (site / "vllm/toy.py").read_text() == RELEASE["vllm/toy.py"]
+
+
+def test_a_launch_is_judged_as_by_check(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [files("good", GOOD), "--fail-on", "undecided", "--output-format", "json"]
+    asked = []
+    for launch in ([], ["--", "vllm", "serve", "m"]):
+        assert main(["apply", *words, "--vllm-site-packages", str(site), *launch]) == 1
+        asked.append({question["id"] for question in json.loads(capsys.readouterr().out)["undecided"]})
+    assert asked[0] < asked[1]
+    assert (site / "vllm/toy.py").read_text() == RELEASE["vllm/toy.py"]
+
+
 def test_a_path_below_a_file_is_refused(site: Path) -> None:
     before = seen(site)
     assert apply(site, files("patch", {"vllm/models/one.py": "value = 3\n", "vllm/toy.py/x.py": "value = 9\n"})) == 2
@@ -410,7 +434,7 @@ def test_a_file_that_changes_between_check_and_write_is_left(site: Path, change:
             (site / "vllm/toy.py").write_text(change)
         before = seen(site)
         with pytest.raises(TreeError):
-            apply_plan(store, Place(site, "0.16.0", None, None), plan)
+            apply_plan(store, Place(site, site, "0.16.0", None, None), plan)
     assert seen(site) == before
     assert not (site / ".preflight").exists()
 

@@ -85,7 +85,7 @@ def seen(root: Path) -> dict[str, str]:
 
 
 def place(root: Path) -> Place:
-    return Place(root, "0.16.0", None, None)
+    return Place(root, root, "0.16.0", None, None)
 
 
 def apply(root: Path) -> None:

@@ -36,7 +36,7 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
     arguments.overlay = arguments.patches
     request = tree_request(arguments, settings)
     place = place_of(request, os.environ)
-    arguments.vllm_site_packages, arguments.vllm = str(place.root), request.vllm  # the locked tree is the checked one
+    arguments.vllm_site_packages, arguments.vllm = str(place.named), request.vllm  # the locked tree is the checked one
     if arguments.check_only:
         _refuse_unfinished(place)
         judged = _judge(arguments, settings, place)

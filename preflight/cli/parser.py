@@ -291,9 +291,9 @@ def _tree_options(command: argparse.ArgumentParser, *, written: bool = False) ->
     """``written``: a command that writes takes the files that are there, and no overlays but its own."""
     group = command.add_argument_group("the tree")
     _site_packages_option(group)
-    group.add_argument(
-        "--vllm", metavar="VERSION", help="a released vLLM; its Python sources are fetched and kept in the cache"
-    )
+    released = "a released vLLM; its Python sources are fetched and kept in the cache"
+    reference = "the release that the tree is compared with; default: its own RECORD"
+    group.add_argument("--vllm", metavar="VERSION", help=reference if written else released)
     group.add_argument(
         "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
     )

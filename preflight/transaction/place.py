@@ -19,9 +19,14 @@ from preflight.tree.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A tree that may be written to. ``record_digest`` tells whether vLLM was installed anew since."""
+    """A tree that may be written to.
+
+    ``root`` has no links in it; ``named`` is the same place as its environment knows it, by which its interpreter is
+    found. ``record_digest`` tells whether vLLM was installed anew since.
+    """
 
     root: Path
+    named: Path
     vllm: str | None
     record: Record | None
     record_digest: str | None
@@ -45,7 +50,8 @@ def place_of(request: TreeRequest, environ: Mapping[str, str]) -> Place:
         raise TreeError(f"{root} is in preflight's own cache, which is never written to.", "Name an installed tree.")
     record = own_record(location)
     digest = digest_of(read_bytes(record.file)) if record is not None else None
-    return Place(root, location.distribution.version if location.distribution else None, record, digest)
+    version = location.distribution.version if location.distribution is not None else None
+    return Place(root, location.root, version, record, digest)
 
 
 def folder_problem(root: Path, path: str) -> str | None:
