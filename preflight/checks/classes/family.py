@@ -1,0 +1,101 @@
+"""The checks of classes as one family: they share what they found out about the tree."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+from preflight.checks.classes.attributes import DELEGATE, NEVER_SET, check_attributes
+from preflight.checks.classes.handing_on import NOT_RETURNED, check_handing_on
+from preflight.checks.classes.interfaces import (
+    MEMBER_MISSING,
+    MRO_CONFLICT,
+    NOT_CLAIMED,
+    check_claims,
+    check_members,
+    check_orders,
+)
+from preflight.checks.classes.overrides import WRONG_RESULT, check_overrides
+from preflight.checks.classes.registry import BROKEN, NOT_REGISTERED, check_registry
+from preflight.checks.classes.require import REQUIRED, check_required
+from preflight.checks.classes.signatures import CANNOT_BIND, OVERRIDE, check_calls
+from preflight.checks.classes.survey import Survey, parts_of, survey_of
+from preflight.checks.context import Check, Context
+from preflight.model import Fault, Severity, Undecided
+
+#: a milder finding of a check gives way to a graver one of the same check at the same place
+_GRAVER = {None: 0, Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def check_classes(context: Context) -> Iterator[Fault | Undecided]:
+    """The faults of the classes in the files of this run, and of what depends on them.
+
+    Raises UsageError for a ``--require`` that this tree cannot answer.
+    """
+    if not any(path.endswith(".py") for path in context.paths) and not context.options.require:
+        return
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are some million objects, and none of them is garbage
+    try:
+        yield from _checked(context)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _checked(context: Context) -> Iterator[Fault | Undecided]:
+    survey = survey_of(context)
+    found: dict[tuple[str, str, int | None, int | None], Fault] = {}
+    for item in _all_items(survey):
+        if isinstance(item, Undecided):
+            yield item
+            continue
+        key = (item.check, item.span.path, item.span.line, item.span.column)
+        if key not in found or _GRAVER[item.severity] < _GRAVER[found[key].severity]:
+            found[key] = item
+    for fault in found.values():
+        # what a release has of itself is worth knowing only to those who look at the whole of it
+        paths = (fault.span.path, *(step.path for step in fault.trail))
+        if fault.severity is not Severity.INFO or context.options.whole_tree or survey.patched(*paths):
+            yield fault
+
+
+def _all_items(survey: Survey) -> Iterator[Fault | Undecided]:
+    yield from check_required(survey)
+    for part in parts_of(survey):
+        for check in _CHECKS:
+            yield from check(part)
+    yield from check_registry(survey)
+
+
+_CHECKS = (
+    check_orders,
+    check_members,
+    check_overrides,
+    check_claims,
+    check_handing_on,
+    check_attributes,
+    check_calls,
+)
+
+CHECKS = (
+    Check(
+        frozenset(
+            {
+                MEMBER_MISSING,
+                NOT_CLAIMED,
+                MRO_CONFLICT,
+                OVERRIDE,
+                CANNOT_BIND,
+                DELEGATE,
+                NEVER_SET,
+                NOT_RETURNED,
+                WRONG_RESULT,
+                REQUIRED,
+                BROKEN,
+                NOT_REGISTERED,
+            }
+        ),
+        check_classes,
+    ),
+)
