@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preflight.checks.bound import statements
 from preflight.program.definitions import Definition, Kind
-from preflight.program.facts import Branches, ClassFacts, FunctionFacts, If, Item, Try, With
+from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
 if TYPE_CHECKING:
     from preflight.checks.context import Context
@@ -89,19 +90,3 @@ def function_facts(items: Iterable[Item]) -> Iterator[FunctionFacts]:
     for item in statements(items):
         if isinstance(item, FunctionFacts):
             yield item
-
-
-def statements(items: Iterable[Item]) -> Iterator[Item]:
-    """All statements of a body, those under conditions included."""
-    for item in items:
-        yield item
-        if isinstance(item, If):
-            yield from statements((*item.body, *item.orelse))
-        elif isinstance(item, Try):
-            yield from statements((*item.body, *(part for handler in item.handlers for part in handler.body)))
-            yield from statements((*item.orelse, *item.final))
-        elif isinstance(item, Branches):
-            for arm in item.arms:
-                yield from statements(arm)
-        elif isinstance(item, With):
-            yield from statements(item.body)

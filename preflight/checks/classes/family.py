@@ -54,9 +54,8 @@ def _checked(context: Context) -> Iterator[Fault | Undecided]:
         if key not in found or _GRAVER[item.severity] < _GRAVER[found[key].severity]:
             found[key] = item
     for fault in found.values():
-        # what a release has of itself is worth knowing only to those who look at the whole of it
-        paths = (fault.span.path, *(step.path for step in fault.trail))
-        if fault.severity is not Severity.INFO or context.options.whole_tree or survey.patched(*paths):
+        # what a release has of itself, or loses in launches of other models, is for those who look at the whole of it
+        if fault.severity is not Severity.INFO or context.options.whole_tree:
             yield fault
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
-from preflight.checks.reach import classes_of, function_facts, statements
+from preflight.checks.bound import statements
+from preflight.checks.reach import classes_of, function_facts
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import BindProblem
 from preflight.program.facts import ClassFacts, FunctionFacts
