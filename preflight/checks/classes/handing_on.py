@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.collecting import Collecting
@@ -46,9 +47,9 @@ def handing_on(survey: Survey, cls: Class, interface: Class, required: bool = Fa
             if found.given and found.cls is not cls:
                 yield from _followed(survey, cls, interface, name, found, required)
             elif found.given:
-                fault = _unread(survey, cls, interface, name, found, required)
-                if fault is not None:
-                    yield fault
+                unread = _unread(survey, cls, interface, name, found, required)
+                if unread is not None:
+                    yield unread.fault
 
 
 def _assertions(survey: Survey, cls: Class, effects: Effects, name: str, required: bool) -> Iterator[Fault]:
@@ -71,14 +72,14 @@ def _message(node: ast.Assert) -> str | None:
 
 
 def _followed(survey: Survey, cls: Class, interface: Class, name: str, found: SetOn, required: bool) -> Iterator[Fault]:
-    fault = _unread(survey, cls, interface, name, found, required)
-    if fault is not None:
-        yield fault
+    unread = _unread(survey, cls, interface, name, found, required)
+    if unread is not None and unread.misplaced:
+        yield unread.fault
         return
     method = survey.inference.objects.winner(found.cls, FORWARD)
-    if method is None or not survey.inference.in_tree(method.owner):
-        return
-    problem = Collecting(survey, found, method, required).problem()
+    problem = unread.fault if unread is not None else None
+    if method is not None and survey.inference.in_tree(method.owner):
+        problem = Collecting(survey, found, method, required).problem() or problem
     if problem is not None:
         yield problem
         return
@@ -88,7 +89,15 @@ def _followed(survey: Survey, cls: Class, interface: Class, name: str, found: Se
             yield fault
 
 
-def _unread(survey: Survey, cls: Class, interface: Class, name: str, found: SetOn, required: bool) -> Fault | None:
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """An attribute that is set in vain. ``misplaced``: its name or its object is wrong, as far as one can see."""
+
+    fault: Fault
+    misplaced: bool
+
+
+def _unread(survey: Survey, cls: Class, interface: Class, name: str, found: SetOn, required: bool) -> _Unread | None:
     """The attribute is set on an object whose code never reads it."""
     methods = survey.inference.objects.methods(found.cls)
     if survey.attributes.open(found.cls):
@@ -112,7 +121,7 @@ def _unread(survey: Survey, cls: Class, interface: Class, name: str, found: SetO
         help = f"let {found.cls.name}.{FORWARD} collect what the layers give and return it beside its output"
         if peers:
             help += as_in(survey, peers[0])
-    return survey.fault(
+    fault = survey.fault(
         NOT_RETURNED,
         span,
         f"{cls.name}.{name} sets `{found.name}` on a {found.cls.name}, no method of which reads it",
@@ -121,6 +130,7 @@ def _unread(survey: Survey, cls: Class, interface: Class, name: str, found: SetO
         severity=graded(survey, required, span.path, found.cls.path, cls.path),
         trail=chain_trail(found),
     )
+    return _Unread(fault, misplaced=bool(near) or inner is not None)
 
 
 def _inner_reader(survey: Survey, found: SetOn) -> tuple[str, Class] | None:

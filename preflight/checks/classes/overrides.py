@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.checks.classes.signatures import OVERRIDE
+from preflight.checks.classes.signatures import OVERRIDE, what_is_wrong
 from preflight.checks.inference.callees import shape_of
 from preflight.checks.inference.values import FunctionOf, Plain
 from preflight.model import Fault, Span, Step
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 WRONG_RESULT = "interface-result-wrong"
 
-#: a call that closes more brackets than this is not read
+#: a call that closes more brackets than this, or is longer, is not read
 _MOST_BRACKETS = 20
+_LONGEST_CALL = 4000
+#: the dotted name, or call without arguments, before a dot
+_RECEIVER = re.compile(rb"[\w.]*\w(?:\(\))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +137,11 @@ def _parameters(
     for caller in callers:
         problem = taken.bind(caller.shape)
         if problem is not None and base.bind(caller.shape) is None:
-            what = f"`{own.name}` cannot take what {caller.path}:{caller.line} passes: it {problem.message}"
+            what = f"`{own.name}` cannot take what {caller.path}:{caller.line} passes: it {what_is_wrong(problem)}"
             return _fault(survey, cls, interface, wanted, own, what, help, required, caller)
     problem = taken.bind(_least(base))
     if problem is not None and not callers:
-        what = f"`{own.name}` cannot take the parameters of {interface.name}.{own.name}: it {problem.message}"
+        what = f"`{own.name}` cannot take the parameters of {interface.name}.{own.name}: it {what_is_wrong(problem)}"
         return _fault(survey, cls, interface, wanted, own, what, help, required)
     return None
 
@@ -257,31 +260,32 @@ def callers_of(survey: Survey, name: str) -> Iterator[Caller]:
 
     They are looked for as text, and only the call itself is parsed: the files that hold them are large.
     """
-    found = re.compile(rf"(?<![\w.])([\w.]*\w(?:\(\))?)\.{re.escape(name)}\(")
+    needle = f".{name}(".encode()
     for module in survey.inference.texts.modules_with(name):
-        path = module.path or module.name
-        text = survey.code.source(path).text or ""
-        for match in found.finditer(text):
-            if (
-                match[1] in ("self", "cls", "super()")
-                or "#" in text[text.rfind("\n", 0, match.start()) : match.start()]
-            ):
-                continue
-            node = _call_at(text, match.end())
-            if node is not None:
-                shown = " ".join(text[match.start() : match.end()].split()) + "..."
-                yield Caller(shape_of(node), path, text.count("\n", 0, match.start()) + 1, shown + ")")
+        data = survey.inference.texts.of(module)
+        at = data.find(needle)
+        while at >= 0:
+            end = at + len(needle)
+            before = data[data.rfind(b"\n", 0, at) + 1 : at]
+            receiver = _RECEIVER.search(before)
+            if receiver is not None and receiver[0] not in (b"self", b"cls", b"super()") and b"#" not in before:
+                node = _call_at(data[end : end + _LONGEST_CALL].decode("utf-8", "replace"))
+                if node is not None:
+                    line = data.count(b"\n", 0, at) + 1
+                    shown = (receiver[0] + needle).decode("utf-8", "replace")
+                    yield Caller(shape_of(node), module.path or module.name, line, f"{shown}...)")
+            at = data.find(needle, end)
 
 
-def _call_at(text: str, start: int) -> ast.Call | None:
-    """The call whose arguments begin at ``start``; None if they are no Python."""
-    end = start
+def _call_at(text: str) -> ast.Call | None:
+    """The call whose arguments ``text`` begins with; None if they are no Python."""
+    end = 0
     for _ in range(_MOST_BRACKETS):
         end = text.find(")", end) + 1
         if end == 0:
             return None
         try:
-            parsed = ast.parse(f"f({text[start:end]}", mode="eval").body
+            parsed = ast.parse(f"f({text[:end]}", mode="eval").body
         except (SyntaxError, ValueError):
             continue
         return parsed if isinstance(parsed, ast.Call) else None

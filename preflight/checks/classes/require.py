@@ -141,28 +141,31 @@ def _of_its_members(survey: Survey, cls: Class, interface: Class) -> Iterator[Fa
             if own is not None and own.owner is not base and own.certain:
                 yield from overriding(survey, cls, base, wanted, own, required=True)
         yield from handing_on(survey, cls, base, required=True)
+    handed: dict[Class, list[str]] = {}
     for held, name in reached:
         if held is not cls:
-            yield from _handed_to(survey, held, name, interfaces)
+            handed.setdefault(held, []).append(name)
+    for held, names in handed.items():
+        yield from _handed_to(survey, held, names, interfaces)
     yield from _inside(survey, reached)
 
 
-def _handed_to(survey: Survey, held: Class, name: str, interfaces: list[Class]) -> Iterator[Fault]:
-    """The member of the object that a member hands on to: it has to do what the interface says as well."""
+def _handed_to(survey: Survey, held: Class, names: list[str], interfaces: list[Class]) -> Iterator[Fault]:
+    """The members of the object that members hand on to: they have to do what the interface says as well."""
+    lacking = [
+        asked
+        for base in interfaces
+        for asked in survey.protocols.asked(base)
+        if asked.name in names and held.lookup(asked.name) is not None
+        if survey.protocols.implements(held, asked) is False
+    ]
+    yield from missing_members(survey, held, lacking, required=True)
+    told = {asked.name for asked in lacking}
     for base in interfaces:
-        wanted = survey.protocols.methods(base).get(name)
-        own = held.lookup(name)
-        if wanted is None or own is None or not own.certain:
-            continue
-        lacking = [
-            asked
-            for asked in survey.protocols.asked(base)
-            if asked.name == name and survey.protocols.implements(held, asked) is False
-        ]
-        if lacking:
-            yield from missing_members(survey, held, lacking, required=True)
-        elif own.owner is not base:
-            yield from overriding(survey, held, base, wanted, own, required=True)
+        for name, wanted in survey.protocols.methods(base).items():
+            own = held.lookup(name)
+            if name in names and name not in told and own is not None and own.certain and own.owner is not base:
+                yield from overriding(survey, held, base, wanted, own, required=True)
 
 
 def _inside(survey: Survey, reached: Iterable[tuple[Class, str]]) -> Iterator[Fault]:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.bound import statements
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
-from preflight.checks.bound import statements
 from preflight.checks.reach import classes_of, function_facts
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import BindProblem
@@ -155,7 +155,7 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
             OVERRIDE,
             callee.span,
             f"{callee.name} cannot take what {env.owner.name if env.owner else env.module.name} passes to it: it "
-            f"{problem.message}",
+            f"{what_is_wrong(problem)}",
             why=f"{call.path}:{call.line} calls it as `{_shown(node)}`" + _on(env, callee),
             help=_help(near, "give it the parameters that are passed, or `**kwargs`"),
             severity=severity,
@@ -173,12 +173,17 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
         CANNOT_BIND,
         span,
         f"the call `{called}(...)` {'in ' + call.path + ' ' if span is not call else ''}cannot bind: "
-        f"{callee.name} {problem.message}",
+        f"{callee.name} {what_is_wrong(problem)}",
         why=consequence + _on(env, callee),
         help=_help(near, wanted),
         severity=severity,
         trail=_trail(env, call, callee),
     )
+
+
+def what_is_wrong(problem: BindProblem) -> str:
+    """The problem as the rest of a sentence about the function."""
+    return f"is {problem.message}" if problem.kind == "missing" else problem.message
 
 
 def _is_override(survey: Survey, env: Env, callee: Callee) -> bool:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: expressions within expressions, calls within calls: deeper than this nothing of the tree is written
 MAX_DEPTH = 24
+#: so often an answer that depends on itself is found out anew
+_ROUNDS = 3
 #: methods of ``torch.nn.Module`` that return the module itself (torch documentation)
 _RETURN_SELF = frozenset(
     {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "eval", "train", "requires_grad_", "apply"}
@@ -69,7 +71,7 @@ class Inference:
         self._attributes: dict[object, Alternatives] = {}
         self._results: dict[object, Alternatives] = {}
         self._known: dict[tuple[ast.expr, Body | None, Class | None], Alternatives] = {}
-        self._asking: set[object] = set()
+        self._asking: dict[object, Alternatives] = {}
         self._open: set[object] = set()
         self._depth = 0
 
@@ -169,16 +171,28 @@ class Inference:
             return kept[key]
         if key in self._asking:
             self._open.add(key)
-            return PENDING
-        self._asking.add(key)
+            return self._asking[key]
+        self._asking[key] = PENDING
         try:
             found = find()
+            if key in self._open and found.exact:
+                found = self._settled(key, find, found)
         finally:
-            self._asking.discard(key)
+            del self._asking[key]
         self._open.discard(key)
         if kept is not None and not self._open:
             kept[key] = found
         return found
+
+    def _settled(self, key: object, find: Callable[[], Alternatives], found: Alternatives) -> Alternatives:
+        """The answer that stays the same when what depends on itself is found out with it (``x = x.to(device)``)."""
+        for _ in range(_ROUNDS):
+            self._asking[key] = found
+            again = find()
+            if again == found:
+                return found
+            found = again
+        return unknown("it depends on itself")
 
     @staticmethod
     def _is_classmethod(body: Body) -> bool:
@@ -233,6 +247,8 @@ class Inference:
 
     def attribute_of(self, value: Alternatives, name: str) -> Alternatives:
         """``value.name``."""
+        if value.pending:
+            return PENDING
         parts = [self._attribute(kind, name) for kind in value.kinds]
         if value.unknown is not None:
             parts.append(unknown(value.unknown))
@@ -341,6 +357,8 @@ class Inference:
                 found = self.attribute_of(self.infer(node.args[0], env), name.value)
                 return joined([found, self.infer(node.args[2], env)]) if len(node.args) == 3 else found
         found = self.infer(node.func, env)
+        if found.pending:
+            return PENDING
         parts = [self._called(kind, node, env) for kind in found.kinds]
         if found.unknown is not None:
             parts.append(unknown(found.unknown))

@@ -106,6 +106,11 @@ class Alternatives:
         return self.unknown is None and bool(self.kinds)
 
     @property
+    def pending(self) -> bool:
+        """Whether nothing is known because it is still being found out."""
+        return self.unknown is None and not self.kinds
+
+    @property
     def only(self) -> Kind | None:
         """The one thing that it certainly is."""
         return self.kinds[0] if self.unknown is None and len(self.kinds) == 1 else None
