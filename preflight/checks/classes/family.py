@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from preflight.checks.classes.attributes import DELEGATE, NEVER_SET, check_attributes
+from preflight.checks.classes.baseline import of_the_patch
 from preflight.checks.classes.handing_on import NOT_RETURNED, check_handing_on
 from preflight.checks.classes.interfaces import (
     MEMBER_MISSING,
@@ -19,12 +20,9 @@ from preflight.checks.classes.overrides import WRONG_RESULT, check_overrides
 from preflight.checks.classes.registry import BROKEN, NOT_REGISTERED, check_registry
 from preflight.checks.classes.require import REQUIRED, check_required
 from preflight.checks.classes.signatures import CANNOT_BIND, OVERRIDE, check_calls
-from preflight.checks.classes.survey import Survey, parts_of, survey_of
+from preflight.checks.classes.survey import GRAVER, Survey, parts_of, survey_of
 from preflight.checks.context import Check, Context
 from preflight.model import Fault, Severity, Undecided
-
-#: a milder finding of a check gives way to a graver one of the same check at the same place
-_GRAVER = {None: 0, Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 def check_classes(context: Context) -> Iterator[Fault | Undecided]:
@@ -45,26 +43,42 @@ def check_classes(context: Context) -> Iterator[Fault | Undecided]:
 
 def _checked(context: Context) -> Iterator[Fault | Undecided]:
     survey = survey_of(context)
-    found: dict[tuple[str, str, int | None, int | None], Fault] = {}
-    for item in _all_items(survey):
+    demanded = dict[_Place, Fault]()
+    for item in check_required(survey):
         if isinstance(item, Undecided):
             yield item
-            continue
-        key = (item.check, item.span.path, item.span.line, item.span.column)
-        if key not in found or _GRAVER[item.severity] < _GRAVER[found[key].severity]:
-            found[key] = item
-    for fault in found.values():
+        else:
+            demanded.setdefault(_place(item), item)
+    found = [fault for fault in _gravest(_all_faults(survey)) if _place(fault) not in demanded]
+    yield from demanded.values()
+    for fault in of_the_patch(survey, found, _all_faults):
         # what a release has of itself, or loses in launches of other models, is for those who look at the whole of it
         if fault.severity is not Severity.INFO or context.options.whole_tree:
             yield fault
 
 
-def _all_items(survey: Survey) -> Iterator[Fault | Undecided]:
-    yield from check_required(survey)
+def _all_faults(survey: Survey) -> Iterator[Fault]:
     for part in parts_of(survey):
         for check in _CHECKS:
             yield from check(part)
     yield from check_registry(survey)
+
+
+_Place = tuple[str, str, int | None, int | None]
+
+
+def _place(fault: Fault) -> _Place:
+    return fault.check, fault.span.path, fault.span.line, fault.span.column
+
+
+def _gravest(faults: Iterable[Fault]) -> Iterator[Fault]:
+    """One fault of each check at each place: a milder one gives way to a graver one."""
+    found: dict[_Place, Fault] = {}
+    for fault in faults:
+        known = found.get(_place(fault))
+        if known is None or GRAVER[fault.severity] < GRAVER[known.severity]:
+            found[_place(fault)] = fault
+    yield from found.values()
 
 
 _CHECKS = (

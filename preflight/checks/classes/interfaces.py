@@ -18,6 +18,9 @@ MEMBER_MISSING = "interface-member-missing"
 NOT_CLAIMED = "interface-not-claimed"
 MRO_CONFLICT = "mro-conflict"
 
+#: so many methods of an interface are no accident
+_ENOUGH_MEMBERS = 2
+
 
 def check_orders(survey: Survey) -> Iterator[Fault]:
     """Classes whose bases have no common order: their statement raises."""
@@ -184,7 +187,7 @@ def _is_made(survey: Survey, cls: Class) -> bool:
 
 
 def check_claims(survey: Survey) -> Iterator[Fault]:
-    """Classes that have methods of an interface which they do not claim."""
+    """Classes that have all that an interface asks for and do not claim it."""
     protocols = survey.protocols
     known: dict[str, set[Class]] = {}
     for module in survey.reach.modules:
@@ -222,19 +225,16 @@ def _not_claimed(survey: Survey, cls: Class, interface: Class) -> Fault | None:
         and not _given_by_a_base(cls, name)
         and member.kind == own.kind
     ]
-    if not shared or _is_structural(survey, cls, interface):
-        return None
     names = [member.name for member in shared]
+    asked = {one.name for one in protocols.asked(interface)}
+    if len(shared) < _ENOUGH_MEMBERS or not asked <= set(names) or _is_structural(survey, cls, interface):
+        return None
     if not all(_usual(survey, interface, name, cls) for name in names):
         return None
-    own = cls.own(names[0])
-    assert own is not None
-    complete = all(cls.own(asked.name) is not None for asked in protocols.asked(interface))
-    span = cls.span if complete else own.span
     methods = ", ".join(f"`{name}`" for name in names)
     return survey.fault(
         NOT_CLAIMED,
-        span,
+        cls.span,
         f"{cls.name} defines {methods} of {interface.name}, but does not have {interface.name} among its bases",
         why=f"isinstance with {interface.name} and its flag say no, so vLLM takes the class as one without it",
         help=f"add {interface.name} to the bases of {cls.name}, or move the method to the class that has them",

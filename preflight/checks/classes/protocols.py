@@ -41,6 +41,22 @@ class Asked:
         return f"{self.name}{self.signature}{returns}"
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How the classes with an interface stand to one of its members. ``called``: some code of the tree calls it."""
+
+    claiming: tuple[Class, ...]
+    lacking: tuple[Class, ...]
+    called: bool
+
+    def needed(self, besides: Class, share: float) -> bool:
+        """Whether that share of the classes has the member, ``besides`` and what derives from it left out; where no
+        other class has the interface, whether the member is called."""
+        others = [cls for cls in self.claiming if besides not in cls.mro]
+        lacking = sum(1 for cls in self.lacking if besides not in cls.mro)
+        return self.called if not others else len(others) - lacking >= share * len(others)
+
+
 class Protocols:
     """Answers for one run."""
 
@@ -48,8 +64,8 @@ class Protocols:
         self._survey = survey
         self._asked: dict[Class, tuple[Asked, ...]] = {}
         self._claiming: dict[Class, tuple[Class, ...]] = {}
-        #: which members are needed, by interface and name
-        self.known: dict[tuple[Class, str], bool] = {}
+        #: what was counted of the members, by interface and name
+        self.known: dict[tuple[Class, str], Usage] = {}
         self._of_module: dict[str, tuple[Class, ...]] = {}
 
     def is_interface(self, cls: Class) -> bool:
@@ -113,30 +129,29 @@ class Protocols:
         return bool(self._survey.inference.objects.setters(cls, asked.name))
 
     def missing(self, cls: Class, interface: Class) -> list[Asked]:
-        """The members of an interface that classes with it have, and that this one leaves without a body."""
+        """The members of an interface that every other class with it has, and that this one leaves without a body."""
         return [
             asked
             for asked in self.asked(interface)
-            if self.implements(cls, asked) is False and self.needed(asked, besides=cls)
+            if self.implements(cls, asked) is False and self._usage(asked).needed(cls, 1)
         ]
 
     def needed(self, asked: Asked, besides: Class) -> bool:
-        """Whether a class with the interface has to give the member a body, by what the others do."""
-        if is_abstract(asked.member):
-            return True
+        """Whether a class that is to have the interface has to give the member a body, by what nearly all others do."""
+        return is_abstract(asked.member) or self._usage(asked).needed(besides, _NEARLY_ALL)
+
+    def _usage(self, asked: Asked) -> Usage:
         key = (asked.interface, asked.name)
         if key not in self.known:
-            self.known[key] = self._is_needed(asked, besides)
+            self.known[key] = self._counted(asked)
         return self.known[key]
 
-    def _is_needed(self, asked: Asked, besides: Class) -> bool:
+    def _counted(self, asked: Asked) -> Usage:
         if self._rarely_together(asked):
-            return False
-        others = [cls for cls in self.claiming(asked.interface) if cls is not besides and besides not in cls.mro]
-        if not others:
-            return self._is_called(asked)
-        have = sum(1 for cls in others if self.implements(cls, asked) is not False)
-        return have >= _NEARLY_ALL * len(others)
+            return Usage((), (), False)
+        others = self.claiming(asked.interface)
+        lacking = tuple(cls for cls in others if self.implements(cls, asked) is False)
+        return Usage(others, lacking, self._is_called(asked))
 
     def _rarely_together(self, asked: Asked) -> bool:
         """Whether few of the files that name the interface name the member: then it is optional. It spares reading
@@ -151,7 +166,7 @@ class Protocols:
         return bool(self._survey.inference.texts.matching(called, asked.name))
 
     def claiming(self, interface: Class) -> tuple[Class, ...]:
-        """Classes of the tree that have the interface and that objects are made of; enough of them to tell."""
+        """Classes of the tree that have the interface and that objects are made of."""
         if interface not in self._claiming:
             found: list[Class] = []
             for module in self._survey.inference.texts.modules_with(interface.name):
@@ -160,8 +175,6 @@ class Protocols:
                 for cls in self._survey.classes_in(module):
                     if interface in cls.mro and not self.is_interface(cls) and not cls.qualname.count("."):
                         found.append(cls)
-                if len(found) >= 2 * _ENOUGH:
-                    break
             self._claiming[interface] = tuple(found)
         return self._claiming[interface]
 

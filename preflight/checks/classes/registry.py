@@ -177,8 +177,8 @@ def _lacks(survey: Survey, cls: Class) -> Iterator[tuple[Span, str, str]]:
                     if found is None and survey.attributes.has(cls, name) is False:
                         near = survey.program.near(name, cls.own_names(), 1)
                         own = cls.own(near[0]) if near else None
-                        span = own.span if own is not None and own.line is not None else cls.span
-                        yield span, f"has no method `{name}`", f"{name}{asked}"
+                        if own is not None and own.line is not None:
+                            yield own.span, f"has no method `{name}`, but `{own.name}`", f"{name}{asked}"
                     elif found is not None and isinstance(found.facts, FunctionFacts) and found.owner is not protocol:
                         taken = survey.program.member_signature(found)
                         lost = [
@@ -189,7 +189,8 @@ def _lacks(survey: Survey, cls: Class) -> Iterator[tuple[Span, str, str]]:
                             and taken.exact
                             and not taken.accepts_keyword(parameter.name)
                         ]
-                        if lost:
+                        others = [p.name for p in taken.parameters] if taken is not None else []
+                        if lost and survey.program.near(lost[0], others):
                             yield found.span, f"has a `{name}` that takes no `{lost[0]}`", f"{name}{asked}"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.protocols import Protocols
@@ -15,6 +17,7 @@ from preflight.checks.inference.inference import Inference
 from preflight.checks.inference.texts import Texts
 from preflight.checks.inference.tracing import Tracing
 from preflight.checks.reach import Reach, classes_of, reach_of
+from preflight.checks.released import released_tree
 from preflight.model import Fault, Severity, Span, Step, Value
 from preflight.program.facts import FunctionFacts
 
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
     from preflight.program import Class, Module, Program
     from preflight.program.registry import Registry
 
+#: severities, the gravest first; None is what the rule says
+GRAVER = {None: 0, Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 #: so many modules are looked at with what was read of them kept in memory
 PART = 200
 
 
-@dataclass(slots=True)
+@dataclass
 class Survey:
     """What the checks of one run share."""
 
@@ -72,6 +77,11 @@ class Survey:
     def patched(self, *paths: str | None) -> bool:
         """Whether one of these files is not as the release has it."""
         return any(path in self.reach.patched for path in paths)
+
+    @cached_property
+    def compared(self) -> bool:
+        """Whether the release's own files are known, so that what it has itself can be left out."""
+        return released_tree(self.context.tree) is not None
 
     def registered(self, cls: Class) -> bool:
         """Whether the registry leads to the class."""
@@ -178,27 +188,19 @@ def survey_of(context: Context) -> Survey:
     """Make the view of a run."""
     program = context.load_program()
     texts = Texts(program)
-    return _survey(context, program, texts, reach_of(context, program, texts), {})
+    inference = Inference(program, Code(program, context.sources), texts)
+    return Survey(context, program, reach_of(context, program, texts), inference.code, inference, Attributes(inference))
 
 
 def parts_of(survey: Survey) -> Iterator[Survey]:
-    """The same view in parts: each looks at some of the modules, and forgets what it read when the next is made. The
-    syntax trees of a whole vLLM would fill more than a gigabyte."""
+    """The same view in parts, each of which looks at some of the modules: the syntax trees of a whole vLLM would fill
+    more than a gigabyte, and so what was read of one part is forgotten before the next."""
     modules = survey.reach.modules
     if len(modules) <= PART:
         yield survey
         return
-    needed = survey.protocols.known
     for start in range(0, len(modules), PART):
-        reach = replace(survey.reach, modules=modules[start : start + PART])
-        yield _survey(survey.context, survey.program, survey.inference.texts, reach, needed)
-
-
-def _survey(
-    context: Context, program: Program, texts: Texts, reach: Reach, needed: dict[tuple[Class, str], bool]
-) -> Survey:
-    code = Code(program, context.sources)
-    inference = Inference(program, code, texts)
-    survey = Survey(context, program, reach, code, inference, Attributes(inference))
-    survey.protocols.known = needed
-    return survey
+        part = copy(survey)
+        part.reach = replace(survey.reach, modules=modules[start : start + PART])
+        yield part
+        survey.inference.forget()

@@ -66,7 +66,7 @@ class Wrapper:
         if isinstance(target, (ast.Tuple, ast.List)):
             names = [element.id for element in target.elts if isinstance(element, ast.Name)]
             handed = [out for out in outputs(body) if out.parts is not None]
-            if any(all(any(is_name(part, name) for part in out.parts or ()) for name in names) for out in handed):
+            if any(sum(any(is_name(part, name) for part in out.parts or ()) for name in names) > 1 for out in handed):
                 return None
             return node, "takes it apart and returns one part of it"
         if not isinstance(target, ast.Name) or target.id in body.asked:

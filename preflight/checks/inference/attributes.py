@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import namedtuple
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _SET_BY_NAME = frozenset({"register_buffer", "register_parameter", "register_module", "add_module", "__setattr__"})
 #: methods whose own version in a class makes every attribute possible
 _OPEN = ("__getattr__", "__getattribute__")
+#: what ``typing.NamedTuple`` gives a class
+_OF_NAMED_TUPLES = frozenset(dir(namedtuple("NamedTuple", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,20 @@ class Attributes:
             return True
         if known is None or self.open(cls):
             return None
-        return name in self._named[cls]
+        if name in self._named[cls]:
+            return True
+        # who declares an attribute without a value says that others set it
+        return None if any(name in base.annotations() for base in cls.mro if not base.opaque) else False
 
     def open(self, cls: Class) -> bool:
         """Whether an object of ``cls`` may have attributes that no statement of its own classes names."""
         if cls not in self._open:
             names: set[str] = set()
             self._open[cls] = self._is_open(cls, names)
-            fields = cls.dataclass_fields() or cls.named_tuple_fields()
+            named_tuple = cls.named_tuple_fields()
+            fields = cls.dataclass_fields() or named_tuple
             names.update(field.name for field in (fields.fields if fields is not None else ()))
+            names.update(_OF_NAMED_TUPLES if named_tuple is not None else ())
             self._named[cls] = frozenset(names)
         return self._open[cls]
 
@@ -143,7 +151,7 @@ def _set_by(node: ast.Call, self_name: str | None) -> ast.expr | None:
     func = node.func
     arguments = list(node.args)
     if isinstance(func, ast.Name):
-        if func.id not in ("setattr", "vars") or not (arguments and _named(arguments[0], self_name)):
+        if not (func.id == "vars" or _SETS.fullmatch(func.id)) or not (arguments and _named(arguments[0], self_name)):
             return None
         return arguments[1] if len(arguments) > 1 else arguments[0]
     if not (isinstance(func, ast.Attribute) and func.attr in _SET_BY_NAME):
@@ -183,6 +191,7 @@ def _uses(text: str, name: str) -> Iterator[_Use]:
     for match in re.finditer(rf"[\"']{re.escape(name)}[\"']", text):
         before = _TEXT_BEFORE.search(text, max(match.start() - _BACK, 0), match.start())
         if before is None:
+            yield _Use(match.start(), "", True)  # an item of a table: a loop over it may set the attribute
             continue
         given = before[2].strip(" ,\n")
         owner = text[max(before.start() - 5, 0) : before.start()]

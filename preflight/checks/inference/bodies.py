@@ -195,10 +195,10 @@ class _Reader:
     def compound(self, node: ast.stmt) -> None:
         """A statement that has statements in it."""
         if isinstance(node, ast.If):
-            self.expression(node.test)
+            self.test(node.test)
             self.arms(node.body, node.orelse)
         elif isinstance(node, ast.While):
-            self.expression(node.test)
+            self.test(node.test)
             self.loop(node.body, node.orelse)
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self.expression(node.iter)
@@ -307,7 +307,7 @@ class _Reader:
             self.expression(node.values[0])
             self.unsure(node.values[1:])
         elif isinstance(node, ast.IfExp):
-            self.expression(node.test)
+            self.test(node.test)
             self.unsure([node.body, node.orelse])
         elif isinstance(node, ast.Lambda):
             self.unsure([*node.args.defaults, *(part for part in node.args.kw_defaults if part is not None)])
@@ -325,6 +325,16 @@ class _Reader:
                     self.expression(child)
                 elif isinstance(child, ast.keyword):
                     self.expression(child.value)
+
+    def test(self, node: ast.expr) -> None:
+        """What a branch stands on: any function of an object may answer what kind of object it is."""
+        self.expression(node)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                given = (*part.args, *(keyword.value for keyword in part.keywords))
+                self.body.asked.update(
+                    ast.unparse(argument) for argument in given if isinstance(argument, (ast.Name, ast.Attribute))
+                )
 
     def call(self, node: ast.Call) -> None:
         self.expression(node.func)

@@ -39,6 +39,14 @@ class Code:
             self._bodies[key] = read_body(module, found[0], None, bound) if found is not None else None
         return self._bodies[key]
 
+    def forget(self) -> None:
+        """Let go of all bodies; a body and those inside of it refer to each other, which keeps both."""
+        for body in self._bodies.values():
+            if body is not None:
+                body.inner.clear()
+        self._bodies.clear()
+        self._nodes.clear()
+
     def top(self, module: Module) -> Body | None:
         """What importing a module runs; None if its file cannot be read as Python."""
         tree = self._program.syntax_tree(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from preflight.checks.inference.bodies import Binding, Body
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 #: expressions within expressions, calls within calls: deeper than this nothing of the tree is written
 MAX_DEPTH = 24
+#: methods that are given the class without being decorated (data model)
+_OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 #: so often an answer that depends on itself is found out anew
 _ROUNDS = 3
 #: methods of ``torch.nn.Module`` that return the module itself (torch documentation)
@@ -74,6 +77,12 @@ class Inference:
         self._asking: dict[object, Alternatives] = {}
         self._open: set[object] = set()
         self._depth = 0
+
+    def forget(self) -> None:
+        """Let go of the syntax trees; what was found out with them stays."""
+        self._known.clear()
+        self.objects.forget()
+        self.code.forget()
 
     def in_tree(self, cls: Class) -> bool:
         """Whether the class is one of vLLM's own."""
@@ -197,7 +206,9 @@ class Inference:
     @staticmethod
     def _is_classmethod(body: Body) -> bool:
         node = body.node
-        return not isinstance(node, ast.Lambda) and any(
+        if isinstance(node, (ast.Lambda, ast.Module)):
+            return False
+        return node.name in _OF_CLASS or any(
             isinstance(decorator, ast.Name) and decorator.id == "classmethod" for decorator in node.decorator_list
         )
 
@@ -263,8 +274,11 @@ class Inference:
             method = self.objects.winner(kind.cls, name, kind.owner)
             if method is None:
                 return unknown(f"what super().{name} is, is not known")
-            taken = function_kind(method.facts) != "staticmethod"
-            return one(FunctionOf(method.module, method.facts.line, method.facts, method.owner, kind.cls, taken))
+            taken = function_kind(method.facts)
+            found = FunctionOf(
+                method.module, method.facts.line, method.facts, method.owner, kind.cls, taken != "staticmethod"
+            )
+            return self.result(found) if taken == "property" else one(found)
         if isinstance(kind, ModuleOf):
             return self.resolved(self.program.resolve(kind.name, name), name)
         if isinstance(kind, Outside):
@@ -322,8 +336,9 @@ class Inference:
             node = parse_expression(member.facts.value.text)
             name_in = dotted(node) if node is not None else None
             if node is not None and name_in is not None:
-                found = self.program.name_in_class(module, member.owner, name_in)
-                return self.resolved(found, name_in)
+                found = self.resolved(self.program.name_in_class(module, member.owner, name_in), name_in)
+                is_field = name in {field.name for field in getattr(cls.dataclass_fields(), "fields", ())}
+                return _as_methods(found, cls) if bound and not is_field else found
             return self.infer(node, Env(module)) if node is not None else unknown("it cannot be read")
         return unknown(f"{name} of {member.owner.name} is not followed")
 
@@ -477,3 +492,14 @@ class Inference:
         if isinstance(found, Class) and not found.opaque:
             return one(InstanceOf(found))
         return unknown(f"what the registry has for {architecture} is not known")
+
+
+def _as_methods(found: Alternatives, cls: Class) -> Alternatives:
+    """Functions that a class has under a name of its own, taken from an object."""
+    kinds = tuple(
+        replace(kind, receiver=cls, bound=function_kind(kind.facts) == "method")
+        if isinstance(kind, FunctionOf) and not kind.bound
+        else kind
+        for kind in found.kinds
+    )
+    return Alternatives(kinds, found.unknown)

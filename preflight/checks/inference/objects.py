@@ -56,6 +56,12 @@ class Objects:
         self._setters: dict[Class, dict[str, list[Setter]]] = {}
         self._certain: dict[Class, frozenset[tuple[Class, str, int]]] = {}
 
+    def forget(self) -> None:
+        """Let go of the bodies."""
+        self._methods.clear()
+        self._construction.clear()
+        self._setters.clear()
+
     def method(self, owner: Class, facts: FunctionFacts) -> Method | None:
         """The method with its body; None where the source is not at hand."""
         module = self._program.module(owner.module)
