@@ -36,8 +36,9 @@ class Request:
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files
+    from preflight.checks.classes import family
 
-    return files.CHECKS
+    return (*files.CHECKS, *family.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:

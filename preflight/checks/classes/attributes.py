@@ -65,7 +65,8 @@ def _self_reads(survey: Survey, method: Method) -> Iterator[Place]:
         return
     for body in method.body.all():
         for place in body.reads:
-            if isinstance(place.node, ast.Attribute) and _is_self(place.node.value, body):
+            told = place.sure or body.self_name not in body.asked
+            if told and isinstance(place.node, ast.Attribute) and _is_self(place.node.value, body):
                 yield place
 
 

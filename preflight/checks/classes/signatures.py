@@ -106,7 +106,7 @@ def _in_body(survey: Survey, body: Body, env: Env, runs: str | None, own: bool) 
             continue
         shape = shape_of(node)
         problems = [problem for callee in found.found if (problem := callee.signature.bind(shape)) is not None]
-        if len(problems) != len(found.found) or _asked(node, body):
+        if len(problems) != len(found.found) or _asked(node, body) or _set_from_outside(survey, node):
             continue
         callee, problem = found.found[0], problems[0]
         if not own and callee.span.path not in {module.path for module in survey.reach.modules}:
@@ -123,6 +123,11 @@ def _asked(node: ast.Call, body: Body) -> bool:
     if isinstance(func, ast.Attribute):
         texts.add(ast.unparse(func.value))
     return bool(texts & body.asked)
+
+
+def _set_from_outside(survey: Survey, node: ast.Call) -> bool:
+    """Whether other code puts something else in the place of the method that is called."""
+    return isinstance(node.func, ast.Attribute) and bool(survey.attributes.foreign(node.func.attr))
 
 
 def _decided_by_subclasses(survey: Survey, cls: Class, node: ast.Call, callee: Callee) -> bool:

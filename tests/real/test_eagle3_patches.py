@@ -1,0 +1,93 @@
+"""The SupportsEagle3 patch of the incident on real 0.16.0 files: right it is clear, wrong it is found at the line to
+change."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import pytest
+
+from preflight.checks.context import CheckOptions
+from preflight.model import Report, Severity, Verdict
+from preflight.run import Request, load_rules, run_checks
+from preflight.tree import Tree, TreeRequest, open_tree
+from tests.real.eagle3_patch import CLAIMED, DEEPSEEK, KIMI, SPOILT, Patch, Spoilt, right_patch
+
+pytestmark = pytest.mark.real
+
+DEMAND = "SupportsEagle3=KimiK25ForConditionalGeneration"
+#: without the base the demand itself is the finding
+DEMANDED = [one for one in SPOILT if not one.grave and one.check != CLAIMED][::4]
+
+
+@cache
+def tree() -> Tree:
+    return open_tree(TreeRequest(vllm="0.16.0"), os.environ)
+
+
+@cache
+def code_of(check: str) -> str:
+    (rule,) = load_rules().by_check(check)
+    return rule.code
+
+
+def report_of(patch: Patch, require: tuple[str, ...] = ()) -> Report:
+    return run_checks(tree().with_overlay(patch.changes()), Request(CheckOptions(require=require)), os.environ)
+
+
+def places(report: Report, rule: str, path: str) -> set[int | None]:
+    return {finding.span.line for finding in report.findings if (finding.rule, finding.span.path) == (rule, path)}
+
+
+@pytest.mark.parametrize("require", [(), ("SupportsEagle3",), (DEMAND,)], ids=["plain", "patched", "named"])
+def test_the_right_patch_is_clear(require: tuple[str, ...]) -> None:
+    report = report_of(right_patch(), require)
+    assert (report.findings, report.verdict) == ((), Verdict.CLEAR)
+    assert not any(question.decisive for question in report.undecided)
+
+
+@pytest.mark.parametrize("spoilt", SPOILT, ids=[one.name for one in SPOILT])
+def test_a_wrong_patch_is_found_at_the_line_to_change(spoilt: Spoilt) -> None:
+    patch = spoilt.spoil(right_patch())
+    assert patch != right_patch()
+    report = report_of(patch)
+    assert places(report, code_of(spoilt.check), spoilt.path) & patch.lines_of(spoilt.path, spoilt.snippet)
+    grave = Severity.ERROR if spoilt.grave else Severity.WARNING
+    assert {finding.severity for finding in report.findings} == {grave}
+
+
+@pytest.mark.parametrize("spoilt", DEMANDED, ids=[one.name for one in DEMANDED])
+def test_what_is_demanded_and_wrong_is_an_error(spoilt: Spoilt) -> None:
+    patch = spoilt.spoil(right_patch())
+    report = report_of(patch, (DEMAND,))
+    lines = patch.lines_of(spoilt.path, spoilt.snippet)
+    assert report.verdict is Verdict.WOULD_NOT_LAUNCH
+    assert any(
+        finding.severity is Severity.ERROR and finding.span.path == spoilt.path and finding.span.line in lines
+        for finding in report.findings
+    )
+
+
+def test_half_a_patch_does_not_have_what_is_demanded() -> None:
+    right = right_patch()
+    base = tree()
+    for path, found_in in ((KIMI, KIMI), (DEEPSEEK, KIMI)):
+        changed = base.with_overlay({path: right.changes()[path]})
+        report = run_checks(changed, Request(CheckOptions(require=(DEMAND,))), os.environ)
+        errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+        assert errors and {finding.span.path for finding in errors} == {found_in}
+
+
+def test_a_release_without_it_names_every_member_with_its_signature_and_an_example() -> None:
+    report = run_checks(tree(), Request(CheckOptions(require=(DEMAND,))), os.environ)
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity, finding.span.path) == ("PF310", Severity.ERROR, KIMI)
+    members = {value.name: value.value for value in finding.fault.values}
+    assert members == {
+        "SupportsEagle3.set_aux_hidden_state_layers": "set_aux_hidden_state_layers(self, layers: tuple[int, ...]) -> None",
+        "SupportsEagle3.get_eagle3_aux_hidden_state_layers": "get_eagle3_aux_hidden_state_layers(self) -> tuple[int, ...]",
+    }
+    example = finding.fault.trail[-1]
+    text = tree().read(example.path).decode().splitlines()
+    assert "def set_aux_hidden_state_layers" in text[example.line - 1]
