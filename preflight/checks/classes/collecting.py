@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from preflight.program import Class
 
 
+#: so many models that share a base tell what is usual
+_ENOUGH = 12
+
+
 class Collecting:
     """The ``forward`` of the model that the attribute is set on."""
 
@@ -95,17 +99,24 @@ class Collecting:
         """Whether the other models of the tree that read the attribute return a tuple in one launch and not in
         another, nearly all of them."""
         counted = both = 0
-        for other in self.survey.readers(self.found.name):
-            if other is self.found.cls or other in self.found.cls.mro or self.found.cls in other.mro:
-                continue
+        for other in self.peers():
             method = self.survey.inference.objects.winner(other, FORWARD)
-            if method is None or not reads_own(method.body, self.found.name):
+            reached = self.survey.inference.objects.reached(other, FORWARD)
+            if method is None or not any(reads_own(one.body, self.found.name) for one in reached):
                 continue
             outs = [out for out in outputs(method.body) if not self.is_made(out, method, other)]
             lengths = [len(out.parts) if out.parts is not None else 1 for out in outs]
             counted += 1
             both += any(length >= 2 for length in lengths) and 1 in lengths
         return counted >= 2 and both >= 0.8 * counted
+
+    def peers(self) -> Iterator[Class]:
+        """Other models whose code reads the attribute, in their own methods or in those of a base without a model."""
+        for reader in self.survey.readers(self.found.name):
+            runs = self.survey.inference.objects.winner(reader, FORWARD) is not None
+            for other in (reader,) if runs else self.survey.subclasses(reader)[:_ENOUGH]:
+                if other is not self.found.cls and other not in self.found.cls.mro and self.found.cls not in other.mro:
+                    yield other
 
     def collected(self, tuples: list[Output]) -> Fault | None:
         """Whether one part of the tuple is a list that something is put into."""

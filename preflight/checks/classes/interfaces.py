@@ -118,9 +118,8 @@ def _missing_member(survey: Survey, cls: Class, together: list[Asked], required:
         else "a launch that uses the interface calls the body of the interface, which does nothing"
     )
     help = f"define {' and '.join(f'`def {one}`' for one in together)} in {cls.name}"
-    example = survey.protocols.example(asked.interface, [one.name for one in together], cls)
-    if example is not None:
-        help += f", as {example[0].name} does in {example[0].path}:{example[1].line}"
+    for example, line in survey.protocols.examples(asked.interface, [one.name for one in together], cls)[:1]:
+        help += f", as {example.name} does in {example.path}:{line}"
     near = survey.near(asked.name, [name for name in cls.own_names() if name not in _members(asked)])
     return survey.fault(
         MEMBER_MISSING,

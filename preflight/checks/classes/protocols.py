@@ -186,18 +186,19 @@ class Protocols:
             self._of_module[interface.module] = tuple(found)
         return self._of_module[interface.module]
 
-    def example(self, interface: Class, names: list[str], like: Class) -> tuple[Class, Member] | None:
-        """A class of the tree that gives these members a body itself, the one that is most like ``like``."""
-        best: tuple[int, Class, Member] | None = None
+    def examples(self, interface: Class, names: list[str], like: Class) -> list[tuple[Class, int]]:
+        """The classes of the tree that give these members a body themselves, those that are most like ``like`` first,
+        and the line of the first member; without ``names`` those that have the interface, and their own line."""
+        found: list[tuple[int, Class, int]] = []
         bases = {base.target for base in like.mro}
         for cls in self.claiming(interface):
             own = [member for name in names if (member := cls.own(name)) is not None and not is_stub(member)]
-            if cls is like or like in cls.mro or cls in like.mro or len(own) != len(names) or not own:
+            if cls is like or like in cls.mro or cls in like.mro or len(own) != len(names) or cls.facts is None:
                 continue
-            score = len(bases & {base.target for base in cls.mro})
-            if best is None or score > best[0]:
-                best = (score, cls, own[0])
-        return (best[1], best[2]) if best is not None else None
+            line = own[0].line or cls.facts.line if own else cls.facts.line
+            found.append((len(bases & {base.target for base in cls.mro}), cls, line))
+        found.sort(key=lambda one: -one[0])
+        return [(cls, line) for _, cls, line in found]
 
 
 def is_stub(member: Member) -> bool:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 REQUIRED = "required-interface-missing"
 
+#: so many classes that do it right are looked at for the best example
+_EXAMPLES = 4
+
 
 def check_required(survey: Survey) -> Iterator[Fault | Undecided]:
     """What is demanded and not there. Raises UsageError for an interface or class that the tree does not have."""
@@ -192,15 +195,23 @@ def _absent(survey: Survey, cls: Class, interface: Class) -> Fault:
     base = f"add {interface.name} to the bases of {cls.name}"
     wanted = "; ".join(f"`def {asked}`" for asked in missing)
     help = f"{base} and define {wanted}" if missing else base
-    example = survey.protocols.example(interface, names, cls)
-    trail = [
+    examples = [
+        (other, line, list(_reached(survey, other, interface)))
+        for other, line in survey.protocols.examples(interface, names, cls)[:_EXAMPLES]
+    ]
+    # one whose inner model is known shows more
+    examples.sort(key=lambda example: not example[2])
+    steps = [
         Step(asked.member.span.path, asked.member.line or 1, f"{interface.name}.{asked.name}", f"asks for `{asked}`")
         for asked in missing
     ]
-    if example is not None:
-        other, member = example
-        help += f", as {other.name} does in {other.path}:{member.line}"
-        trail.append(Step(other.path or other.module, member.line or 1, other.name, "does it right"))
+    for other, line, inside in examples[:1]:
+        help += f", as {other.name} does in {other.path}:{line}"
+        steps.append(Step(other.path or other.module, line, other.name, "does it right"))
+        for inner in inside:
+            line = inner.facts.line if inner.facts is not None else 1
+            help += f", with what {inner.name} does in {inner.path}:{line}"
+            steps.append(Step(inner.path or inner.module, line, inner.name, "does its part"))
     lacks = f": it lacks {', '.join(f'`{name}`' for name in names)}" if names else ""
     return survey.fault(
         REQUIRED,
@@ -208,6 +219,17 @@ def _absent(survey: Survey, cls: Class, interface: Class) -> Fault:
         f"{cls.name} does not have the interface {interface.name}{lacks}",
         why=f"--require asks for it; isinstance(model, {interface.name}) is false for this class",
         help=help,
-        trail=trail,
+        trail=steps,
         values=[Value(f"{interface.name}.{asked.name}", str(asked), str(asked.interface.path)) for asked in missing],
     )
+
+
+def _reached(survey: Survey, cls: Class, interface: Class) -> Iterator[Class]:
+    """The objects on which the methods of the interface set something when they are called on a ``cls``."""
+    seen = {cls}
+    for base in interface.mro:
+        for name in survey.protocols.methods(base) if survey.protocols.is_interface(base) else ():
+            for found in survey.tracing.effects(cls, name).sets:
+                if found.given and found.cls not in seen and found.cls.facts is not None:
+                    seen.add(found.cls)
+                    yield found.cls

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from preflight.checks.inference.code import Code
-    from preflight.checks.inference.objects import Method
+    from preflight.checks.inference.objects import Method, Setter
     from preflight.program import Program, Resolution
 
 #: expressions within expressions, calls within calls: deeper than this nothing of the tree is written
@@ -236,9 +236,16 @@ class Inference:
 
     def resolved(self, found: Resolution, name: str) -> Alternatives:
         """What a name of a module is."""
-        if found.missing is not None or found.unknown is not None or not found.definitions:
+        if found.missing is not None or not found.definitions:
             return unknown(found.unknown or f"{name} is not defined")
+        if found.unknown is not None and not self._of_library(found):
+            return unknown(found.unknown)
         return joined([self.defined(definition) for definition in found.definitions])
+
+    def _of_library(self, found: Resolution) -> bool:
+        """Whether a name stands for something outside of the tree if it is there at all: the tree may be without the
+        libraries that it runs with."""
+        return len(found.definitions) == 1 and not self.program.module(found.definitions[0].module).spec.in_tree
 
     def defined(self, definition: Definition) -> Alternatives:
         """What a definition defines."""
@@ -297,7 +304,7 @@ class Inference:
                 getter = FunctionOf(module, member.facts.line, member.facts, member.owner, cls, True)
                 return self.result(getter)
             return unknown(f"{name} is a property")
-        setters = self.objects.plain_setters(cls, name)
+        setters = _lasting(cls, self.objects.plain_setters(cls, name))
         if setters:
             parts = [self._set_by(setter.method, setter.binding, cls) for setter in setters]
             if not any(setter.initial for setter in setters) and member is not None:
@@ -503,3 +510,23 @@ def _as_methods(found: Alternatives, cls: Class) -> Alternatives:
         for kind in found.kinds
     )
     return Alternatives(kinds, found.unknown)
+
+
+def _lasting(cls: Class, setters: list[Setter]) -> list[Setter]:
+    """Without those of an ``__init__`` of a base after which the ``__init__`` of a subclass certainly sets the
+    attribute anew."""
+    gone: set[Class] = set()
+    for setter in setters:
+        method = setter.method
+        if method.facts.name == "__init__" and setter.binding.sure and method.owner in cls.mro:
+            before = [
+                place.node.lineno
+                for place in method.body.calls
+                if isinstance(place.node, ast.Call)
+                and isinstance(place.node.func, ast.Attribute)
+                and place.node.func.attr == "__init__"
+                and is_super(place.node.func.value)
+            ]
+            if before and max(before) < getattr(setter.binding.node, "lineno", 0):
+                gone.update(cls.mro[cls.mro.index(method.owner) + 1 :])
+    return [setter for setter in setters if setter.method.facts.name != "__init__" or setter.method.owner not in gone]
