@@ -115,6 +115,8 @@ def _unread(survey: Survey, cls: Class, interface: Class, name: str, found: SetO
     }
     near = survey.near(found.name, names)
     inner = _inner_reader(survey, found)
+    if inner is None and not near and not peers:
+        return None  # nothing of the tree says that anybody was to read it
     if inner is not None:
         help = f"`{found.receiver}.{inner[0]}` is a {inner[1].name}, which reads it: set it there"
     else:

@@ -13,7 +13,7 @@ from preflight.program.facts import FunctionFacts
 
 if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
-    from preflight.program import Resolution
+    from preflight.program import Module, Resolution
     from preflight.program.registry import RegistryEntry
 
 BROKEN = "registry-entry-broken"
@@ -204,14 +204,18 @@ def _unregistered(survey: Survey) -> Iterator[Fault]:
         return
     packages = {entry.module.rpartition(".")[0] for entry in registry.entries.values()}
     registered = {entry.module for entry in registry.entries.values()}
+    states = {file.path: file.state for file in survey.context.tree.facts.patched}
     for module in survey.reach.modules:
         if (
             not survey.patched(module.path)
+            # a release has such files too: without it, only a file that is new is known not to be one of them
+            or not (survey.compared or states.get(module.path or "") is FileState.ADDED)
             or module.name in registered
             or module.name.rpartition(".")[0] not in packages
+            or _is_imported(survey, module)
         ):
             continue
-        for cls in survey.classes_in(module):
+        for cls in reversed(survey.classes_in(module)):  # a file's helpers stand before its model
             kinds = _kinds(survey, cls) if cls.facts is not None and cls.complete else None
             if kinds is None or True not in kinds or _is_used(survey, cls):
                 continue
@@ -226,6 +230,13 @@ def _unregistered(survey: Survey) -> Iterator[Fault]:
                 severity=Severity.WARNING,
             )
             break
+
+
+def _is_imported(survey: Survey, module: Module) -> bool:
+    """Whether another file of the tree imports the module, which is then one that others make use of."""
+    name = module.name.rpartition(".")[2]
+    importing = rf"(?:from|import)[ \t][^\n]*\b{re.escape(name)}\b".encode()
+    return any(other.name != module.name for other in survey.inference.texts.matching(importing, name))
 
 
 def _is_used(survey: Survey, cls: Class) -> bool:
