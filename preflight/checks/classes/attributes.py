@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.classes.ids import DELEGATE, NEVER_SET
 from preflight.checks.inference.values import InstanceOf, Plain, SuperOf
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program.known import CLASS_ATTRIBUTES
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from preflight.checks.inference.objects import Method
     from preflight.checks.inference.values import Env
     from preflight.program import Class
-
-NEVER_SET = "attribute-never-set"
-DELEGATE = "delegate-missing"
 
 
 def check_attributes(survey: Survey, classes: Iterable[Class] | None = None) -> Iterator[Fault]:

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.classes.ids import NOT_RETURNED
 from preflight.checks.classes.returning import (
     FORWARD,
-    NOT_RETURNED,
     Output,
     as_in,
     chain_trail,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.collecting import Collecting
-from preflight.checks.classes.returning import FORWARD, NOT_RETURNED, as_in, chain_trail, graded, reads_own, shown
+from preflight.checks.classes.ids import NOT_RETURNED
+from preflight.checks.classes.returning import FORWARD, as_in, chain_trail, graded, reads_own, shown
 from preflight.checks.classes.wrapping import Wrapper
 from preflight.checks.inference.tracing import Effects, SetOn
 from preflight.model import Fault, Step

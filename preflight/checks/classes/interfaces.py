@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.classes.ids import MEMBER_MISSING, MRO_CONFLICT, NOT_CLAIMED
 from preflight.checks.classes.protocols import Asked, Protocols, is_abstract
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program.facts import ClassFacts, FunctionFacts
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
     from preflight.program import Base, Class
 
-MEMBER_MISSING = "interface-member-missing"
-NOT_CLAIMED = "interface-not-claimed"
-MRO_CONFLICT = "mro-conflict"
 
 #: so many methods of an interface are no accident
 _ENOUGH_MEMBERS = 2

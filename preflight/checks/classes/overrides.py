@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.checks.classes.signatures import OVERRIDE, what_is_wrong
+from preflight.checks.classes.ids import OVERRIDE, WRONG_RESULT
+from preflight.checks.classes.signatures import what_is_wrong
 from preflight.checks.inference.callees import shape_of
 from preflight.checks.inference.values import FunctionOf, Plain
 from preflight.model import Fault, Span, Step
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from preflight.checks.inference.objects import Method
     from preflight.program import Class, Member
 
-WRONG_RESULT = "interface-result-wrong"
 
 #: a call that closes more brackets than this, or is longer, is not read
 _MOST_BRACKETS = 20

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.classes.ids import BROKEN, NOT_REGISTERED
 from preflight.model import Fault, FileState, Severity, Span, Step
 from preflight.program import Class
 from preflight.program.facts import FunctionFacts
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from preflight.program import Module, Resolution
     from preflight.program.registry import RegistryEntry
 
-BROKEN = "registry-entry-broken"
-NOT_REGISTERED = "model-not-registered"
 
 #: the flags of a model's info that say as what kind of model a class can be run
 _KINDS = re.compile(r"is_\w+_model")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.classes.attributes import check_attributes
 from preflight.checks.classes.handing_on import handing_on
+from preflight.checks.classes.ids import REQUIRED
 from preflight.checks.classes.interfaces import missing_members
 from preflight.checks.classes.overrides import overriding
 from preflight.checks.classes.protocols import Asked
@@ -20,7 +21,6 @@ from preflight.program.definitions import Kind
 if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
 
-REQUIRED = "required-interface-missing"
 
 #: so many classes that do it right are looked at for the best example
 _EXAMPLES = 4

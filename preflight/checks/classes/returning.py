@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from preflight.checks.inference.tracing import SetOn
     from preflight.program import Class
 
-NOT_RETURNED = "hidden-states-not-returned"
 
 #: what calling a module runs (torch.nn.Module)
 FORWARD = "forward"

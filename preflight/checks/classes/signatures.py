@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
+from preflight.checks.classes.ids import CANNOT_BIND, OVERRIDE
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
 from preflight.checks.reach import classes_of, function_facts
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from preflight.checks.inference.bodies import Body, Place
     from preflight.checks.inference.objects import Method
     from preflight.program import Class, Module
-
-CANNOT_BIND = "call-cannot-bind"
-OVERRIDE = "override-incompatible"
 
 
 def check_calls(survey: Survey) -> Iterator[Fault]:

@@ -5,16 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from preflight.checks.classes.returning import (
-    FORWARD,
-    NOT_RETURNED,
-    chain_trail,
-    graded,
-    is_name,
-    is_plain_builtin,
-    outputs,
-    shown,
-)
+from preflight.checks.classes.ids import NOT_RETURNED
+from preflight.checks.classes.returning import FORWARD, chain_trail, graded, is_name, is_plain_builtin, outputs, shown
 from preflight.model import Fault, Span
 
 if TYPE_CHECKING:
