@@ -248,6 +248,14 @@ def test_what_the_release_has_itself_is_told_with_the_whole_tree_only(tmp_path: 
     assert faults_of(tmp_path / "comment", {TOY: was}, {TOY: was + "    # patched\n"}) == []
 
 
+def test_a_comment_hides_no_change(tmp_path: Path) -> None:
+    was = FOUND["a method of the wrong object"][0]
+    right = was.replace("shrink", "grow")
+    assert faults_of(tmp_path / "comment", {TOY: right}, {TOY: right + "\n    # patched\n"}) == []
+    (fault,) = faults_of(tmp_path / "both", {TOY: right}, {TOY: was + "\n    # patched\n"})
+    assert fault.span.line == 5
+
+
 def test_a_fault_that_the_patch_moves_is_still_the_releases(tmp_path: Path) -> None:
     was = FOUND["a method of the wrong object"][0]
     assert faults_of(tmp_path, {TOY: was}, {TOY: "    # patched\n" + was}) == []

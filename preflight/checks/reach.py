@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
+from preflight.checks.released import has_released_code
 from preflight.program.definitions import Definition, Kind
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
@@ -27,13 +28,21 @@ class Reach:
 
 
 def reach_of(context: Context, program: Program, texts: Texts) -> Reach:
-    """What this run looks at."""
+    """What this run looks at: with a patched file whose code is the release's own there is nothing new to see."""
+    paths = [path for path in context.paths if path.endswith(".py") and context.tree.exists(path)]
+    if not context.options.whole_tree:
+        sources = context.sources
+        paths = [path for path in paths if not has_released_code(context.tree, path, sources.get(path).data)]
+    return reach_from(context, program, texts, paths)
+
+
+def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable[str]) -> Reach:
+    """What a run that checks these files looks at."""
     modules: dict[str, Module] = {}
-    for path in context.paths:
-        if path.endswith(".py") and context.tree.exists(path):
-            module = program.module_at(path)
-            if module is not None and module.hole is None:
-                modules[module.name] = module
+    for path in paths:
+        module = program.module_at(path) if context.tree.exists(path) else None
+        if module is not None and module.hole is None:
+            modules[module.name] = module
     patched = frozenset(file.path for file in context.tree.facts.patched)
     dependents = () if context.options.whole_tree else tuple(_dependents(program, texts, modules))
     return Reach(tuple(modules.values()), dependents, patched)

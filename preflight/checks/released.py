@@ -19,3 +19,15 @@ def released_tree(tree: Tree) -> Tree | None:
             return None
         changes[file.path] = data
     return tree.with_overlay(changes)
+
+
+def has_released_code(tree: Tree, path: str, data: bytes) -> bool:
+    """Whether what a file holds differs from the release's in blank lines and lines of comment only. False where the
+    release's file is not known."""
+    before = tree.pristine(path)
+    return before is not None and _code_lines(before) == _code_lines(data)
+
+
+def _code_lines(data: bytes) -> list[bytes]:
+    stripped = [line.rstrip() for line in data.splitlines()]
+    return [line for line in stripped if line and not line.lstrip().startswith(b"#")]

@@ -44,7 +44,7 @@ def _before(survey: Survey) -> Survey | None:
         return None
     program = survey.program.beside(tree)
     context = replace(survey.context, tree=tree, sources=SourceStore(tree), load_program=lambda: program)
-    before = survey_of(context)
+    before = survey_of(context, [module.path for module in survey.reach.modules if module.path is not None])
     before.reach = replace(before.reach, patched=survey.reach.patched)
     return before
 

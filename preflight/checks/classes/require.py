@@ -91,11 +91,11 @@ def _class(survey: Survey, name: str, words: str) -> Class:
 
 def _patched_models(survey: Survey) -> Iterator[Class]:
     """The classes of the registry that stand in patched files."""
-    for module in survey.reach.modules:
-        if survey.patched(module.path):
-            for cls in survey.classes_in(module):
-                if survey.registered(cls):
-                    yield cls
+    for path in survey.context.paths:
+        module = survey.program.module_at(path) if survey.patched(path) else None
+        for cls in survey.classes_in(module) if module is not None else ():
+            if survey.registered(cls):
+                yield cls
 
 
 def _demand(survey: Survey, cls: Class, interface: Class) -> Iterator[Fault | Undecided]:

@@ -16,7 +16,7 @@ from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
 from preflight.checks.inference.texts import Texts
 from preflight.checks.inference.tracing import Tracing
-from preflight.checks.reach import Reach, classes_of, reach_of
+from preflight.checks.reach import Reach, classes_of, reach_from, reach_of
 from preflight.checks.released import released_tree
 from preflight.model import Fault, Severity, Span, Step, Value
 from preflight.program.facts import FunctionFacts
@@ -184,12 +184,13 @@ class Survey:
         return f"did you mean {' or '.join(f'`{other}`' for other in found)}?" if found else ""
 
 
-def survey_of(context: Context) -> Survey:
-    """Make the view of a run."""
+def survey_of(context: Context, paths: Iterable[str] | None = None) -> Survey:
+    """Make the view of a run, or of one that checks these files and no others."""
     program = context.load_program()
     texts = Texts(program)
     inference = Inference(program, Code(program, context.sources), texts)
-    return Survey(context, program, reach_of(context, program, texts), inference.code, inference, Attributes(inference))
+    reach = reach_of(context, program, texts) if paths is None else reach_from(context, program, texts, paths)
+    return Survey(context, program, reach, inference.code, inference, Attributes(inference))
 
 
 def parts_of(survey: Survey) -> Iterator[Survey]:
