@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from preflight.checks.classes import survey as survey_module
 from preflight.checks.classes.family import check_classes
-from preflight.checks.context import CheckOptions, Context
+from preflight.checks.context import CheckOptions
 from preflight.cli import main
 from preflight.model import Fault, Severity
 from preflight.program import FactsCache, Program
-from preflight.rulebook import load_rulebook
-from preflight.syntax.source import SourceStore
+from tests.checking import context_of
 from tests.minitree import make_tree
 from tests.programs import tree_of
 
@@ -210,7 +208,6 @@ def faults_of(
     files: dict[str, str],
     changes: dict[str, str | None] | None = None,
     options: CheckOptions | None = None,
-    **more: object,
 ) -> list[Fault]:
     """The faults that a patch of a miniature release has; without ``changes`` the files are added by the patch."""
     release = files if changes is not None else {}
@@ -222,8 +219,8 @@ def faults_of(
     program = Program(tree, FactsCache(None))
     options = options or CheckOptions()
     paths = tuple(file.path for file in tree.facts.patched) if not options.whole_tree else tuple(tree.files())
-    context = Context(tree, SourceStore(tree), load_rulebook(), paths, lambda: program, options)
-    return [item for item in check_classes(replace(context, **more)) if isinstance(item, Fault)]
+    context = context_of(tree, program, paths, options)
+    return [item for item in check_classes(context) if isinstance(item, Fault)]
 
 
 @pytest.mark.parametrize("name", SILENT)
@@ -245,20 +242,20 @@ def test_what_the_release_has_itself_is_told_with_the_whole_tree_only(tmp_path: 
     assert (fault.span.line, fault.severity) == (6, None)
     both = faults_of(tmp_path / "all", {TOY: was}, {TOY: patched}, CheckOptions(whole_tree=True))
     assert sorted((one.span.line, one.severity) for one in both) == [(5, Severity.INFO), (6, None)]
-    assert faults_of(tmp_path / "comment", {TOY: was}, {TOY: was + "    # patched\n"}) == []
+    assert faults_of(tmp_path / "comment", {TOY: was}, {TOY: was + "        # patched\n"}) == []
 
 
 def test_a_comment_hides_no_change(tmp_path: Path) -> None:
     was = FOUND["a method of the wrong object"][0]
     right = was.replace("shrink", "grow")
-    assert faults_of(tmp_path / "comment", {TOY: right}, {TOY: right + "\n    # patched\n"}) == []
-    (fault,) = faults_of(tmp_path / "both", {TOY: right}, {TOY: was + "\n    # patched\n"})
+    assert faults_of(tmp_path / "comment", {TOY: right}, {TOY: right + "        # patched\n"}) == []
+    (fault,) = faults_of(tmp_path / "both", {TOY: right}, {TOY: was + "        # patched\n"})
     assert fault.span.line == 5
 
 
 def test_a_fault_that_the_patch_moves_is_still_the_releases(tmp_path: Path) -> None:
     was = FOUND["a method of the wrong object"][0]
-    assert faults_of(tmp_path, {TOY: was}, {TOY: "    # patched\n" + was}) == []
+    assert faults_of(tmp_path, {TOY: was}, {TOY: "        # patched\n" + was}) == []
 
 
 def test_a_change_that_breaks_another_file_is_told_where_it_was_made(tmp_path: Path) -> None:

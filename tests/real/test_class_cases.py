@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from preflight.checks.classes.family import check_classes
-from preflight.checks.context import CheckOptions, Context
+from preflight.checks.context import CheckOptions
 from preflight.cli import main
 from preflight.model import Fault
 from preflight.program import load_program
-from preflight.rulebook import load_rulebook
-from preflight.syntax.source import SourceStore
 from preflight.tree import TreeRequest, open_tree
+from tests.checking import context_of
 from tests.trees import released
 
 pytestmark = pytest.mark.real
@@ -44,14 +43,7 @@ def test_an_interface_that_the_launch_needs(case: dict, state: str, capsys: pyte
 def test_a_call_that_cannot_bind(case: dict, state: str) -> None:
     tree = open_tree(TreeRequest(vllm=case[state]), os.environ)
     program = load_program(tree, os.environ)
-    context = Context(
-        tree,
-        SourceStore(tree),
-        load_rulebook(),
-        (case["file"],),
-        lambda: program,
-        CheckOptions(whole_tree=True),
-    )
+    context = context_of(tree, program, (case["file"],), CheckOptions(whole_tree=True))
     faults = [item for item in check_classes(context) if isinstance(item, Fault)]
     found = [fault for fault in faults if fault.check == case["check"] and case["says"] in fault.message]
     assert bool(found) is (state == "bad")

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from preflight.model import Report, Severity
-from preflight.run import Request, run_checks
 from preflight.tree import TreeRequest, open_tree
+from tests import checking
 from tests.real.mutations import Mutation, Release
 from tests.trees import released
 
@@ -22,7 +22,7 @@ SAMPLES = [("0.12.0", 1), ("0.26.0", 2)]
 def report_of(version: str, mutations: list[Mutation]) -> Report:
     tree = open_tree(TreeRequest(vllm=version), os.environ)
     changes: dict[str, bytes | None] = {mutation.path: mutation.text.encode() for mutation in mutations}
-    return run_checks(tree.with_overlay(changes), Request(), os.environ)
+    return checking.report_of(tree.with_overlay(changes))
 
 
 def distinct(*samples: list[Mutation]) -> list[Mutation]:

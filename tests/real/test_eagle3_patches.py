@@ -10,8 +10,9 @@ import pytest
 
 from preflight.checks.context import CheckOptions
 from preflight.model import Report, Severity, Verdict
-from preflight.run import Request, load_rules, run_checks
+from preflight.run import load_rules
 from preflight.tree import Tree, TreeRequest, open_tree
+from tests import checking
 from tests.real.eagle3_patch import CLAIMED, DEEPSEEK, KIMI, SPOILT, Patch, Spoilt, right_patch
 
 pytestmark = pytest.mark.real
@@ -33,7 +34,7 @@ def code_of(check: str) -> str:
 
 
 def report_of(patch: Patch, require: tuple[str, ...] = ()) -> Report:
-    return run_checks(tree().with_overlay(patch.changes()), Request(CheckOptions(require=require)), os.environ)
+    return checking.report_of(tree().with_overlay(patch.changes()), CheckOptions(require=require))
 
 
 def places(report: Report, rule: str, path: str) -> set[int | None]:
@@ -69,18 +70,24 @@ def test_what_is_demanded_and_wrong_is_an_error(spoilt: Spoilt) -> None:
     )
 
 
+def test_the_incident_is_one_finding_although_both_files_were_patched() -> None:
+    patch = right_patch().in_deepseek("SupportsEagle, SupportsEagle3, ", "SupportsEagle,\n    SupportsEagle3,\n    ")
+    (finding,) = report_of(patch).findings
+    assert (finding.rule, finding.span.path) == ("PF101", DEEPSEEK)
+
+
 def test_half_a_patch_does_not_have_what_is_demanded() -> None:
     right = right_patch()
     base = tree()
     for path, found_in in ((KIMI, KIMI), (DEEPSEEK, KIMI)):
         changed = base.with_overlay({path: right.changes()[path]})
-        report = run_checks(changed, Request(CheckOptions(require=(DEMAND,))), os.environ)
+        report = checking.report_of(changed, CheckOptions(require=(DEMAND,)))
         errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
         assert errors and {finding.span.path for finding in errors} == {found_in}
 
 
 def test_a_release_without_it_names_every_member_with_its_signature_and_an_example() -> None:
-    report = run_checks(tree(), Request(CheckOptions(require=(DEMAND,))), os.environ)
+    report = checking.report_of(tree(), CheckOptions(require=(DEMAND,)))
     (finding,) = report.findings
     assert (finding.rule, finding.severity, finding.span.path) == ("PF310", Severity.ERROR, KIMI)
     members = {value.name: value.value for value in finding.fault.values}

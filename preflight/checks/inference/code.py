@@ -12,7 +12,7 @@ from preflight.model import Excerpt, Span
 
 if TYPE_CHECKING:
     from preflight.program import Module, Program
-    from preflight.program.facts import FunctionFacts
+    from preflight.program.facts import FunctionFacts, Hole
     from preflight.syntax.source import Source, SourceStore
 
 _TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
@@ -25,6 +25,7 @@ class Code:
     def __init__(self, program: Program, sources: SourceStore) -> None:
         self._program = program
         self._sources = sources
+        self._trees: dict[str, ast.Module | Hole] = {}
         self._nodes: dict[str, dict[tuple[int, str], tuple[FunctionNode, bool]]] = {}
         self._bodies: dict[tuple[str, int, str, bool], Body | None] = {}
 
@@ -46,18 +47,25 @@ class Code:
                 body.inner.clear()
         self._bodies.clear()
         self._nodes.clear()
+        self._trees.clear()
 
     def top(self, module: Module) -> Body | None:
         """What importing a module runs; None if its file cannot be read as Python."""
-        tree = self._program.syntax_tree(module)
+        tree = self._tree(module)
         return read_top(module, tree) if isinstance(tree, ast.Module) else None
+
+    def _tree(self, module: Module) -> ast.Module | Hole:
+        """The syntax tree of a module, kept until everything is let go of: the program keeps a few only."""
+        if module.name not in self._trees:
+            self._trees[module.name] = self._program.syntax_tree(module)
+        return self._trees[module.name]
 
     def _index(self, module: Module) -> dict[tuple[int, str], tuple[FunctionNode, bool]]:
         """Every function of a module, by its line and name, and whether it is written in a class."""
         known = self._nodes.get(module.name)
         if known is None:
             known = self._nodes[module.name] = {}
-            tree = self._program.syntax_tree(module)
+            tree = self._tree(module)
             if isinstance(tree, ast.Module):
                 for node, method in _functions(tree.body, False):
                     known[node.lineno, node.name] = (node, method)
