@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
-from preflight.checks.released import has_released_code
+from preflight.checks.released import changed_paths
 from preflight.program.definitions import Definition, Kind
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
@@ -29,11 +29,7 @@ class Reach:
 
 def reach_of(context: Context, program: Program, texts: Texts) -> Reach:
     """What this run looks at: with a patched file whose code is the release's own there is nothing new to see."""
-    paths = [path for path in context.paths if path.endswith(".py") and context.tree.exists(path)]
-    if not context.options.whole_tree:
-        sources = context.sources
-        paths = [path for path in paths if not has_released_code(context.tree, path, sources.get(path).data)]
-    return reach_from(context, program, texts, paths)
+    return reach_from(context, program, texts, changed_paths(context))
 
 
 def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable[str]) -> Reach:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from preflight.model import FileState
 
 if TYPE_CHECKING:
+    from preflight.checks.context import Context
     from preflight.tree import Tree
 
 
@@ -21,11 +22,16 @@ def released_tree(tree: Tree) -> Tree | None:
     return tree.with_overlay(changes)
 
 
-def has_released_code(tree: Tree, path: str, data: bytes) -> bool:
-    """Whether what a file holds differs from the release's in blank lines and lines of comment only. False where the
-    release's file is not known."""
-    before = tree.pristine(path)
-    return before is not None and _code_lines(before) == _code_lines(data)
+def changed_paths(context: Context) -> list[str]:
+    """The Python files of a run in which there may be something new: not those that differ from the release's in blank
+    lines and lines of comment only. With ``--all`` every one."""
+    paths = [path for path in context.paths if path.endswith(".py") and context.tree.exists(path)]
+    return paths if context.options.whole_tree else [path for path in paths if not _has_released_code(context, path)]
+
+
+def _has_released_code(context: Context, path: str) -> bool:
+    before = context.tree.pristine(path)
+    return before is not None and _code_lines(before) == _code_lines(context.sources.get(path).data)
 
 
 def _code_lines(data: bytes) -> list[bytes]:

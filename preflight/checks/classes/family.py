@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from preflight.checks.classes.ids import ALL
 from preflight.checks.context import Check, Context
-from preflight.model import Fault, Undecided
+from preflight.checks.released import changed_paths
+from preflight.model import Fault, FileState, Undecided
 
 
 def check_classes(context: Context) -> Iterator[Fault | Undecided]:
@@ -14,7 +15,8 @@ def check_classes(context: Context) -> Iterator[Fault | Undecided]:
 
     Raises UsageError for a ``--require`` that this tree cannot answer.
     """
-    if any(path.endswith(".py") for path in context.paths) or context.options.require:
+    gone = any(file.state is FileState.MISSING for file in context.tree.facts.patched)
+    if gone or context.options.require or changed_paths(context):
         from preflight.checks.classes.checking import checked
 
         yield from checked(context)
