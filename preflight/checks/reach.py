@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
+from preflight.checks.foreign import is_foreign
 from preflight.checks.released import changed_paths
 from preflight.program.definitions import Definition, Kind
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
@@ -36,7 +37,9 @@ def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable
     """What a run that checks these files looks at."""
     modules: dict[str, Module] = {}
     for path in paths:
-        module = program.module_at(path) if context.tree.exists(path) else None
+        # of a file that belongs to another release the imports have said all there is to say
+        known = context.tree.exists(path) and not is_foreign(program, path)
+        module = program.module_at(path) if known else None
         if module is not None and module.hole is None:
             modules[module.name] = module
     patched = frozenset(file.path for file in context.tree.facts.patched)

@@ -310,3 +310,25 @@ SPOILT = (
         KIMI, "layers = None", MISSING,
     ),
 )  # fmt: skip
+
+#: what is wrong with a name, which the checks of imports and names say
+MISNAMED = (
+    Spoilt(
+        "wrapper: import forgotten",
+        lambda p: p.in_kimi("    SupportsEagle3,\n    SupportsMultiModal", "    SupportsMultiModal"),
+        KIMI,
+        CLAIM,
+        "PF2",
+        grave=True,
+    ),
+    Spoilt(
+        "inner: import forgotten",
+        lambda p: p.in_deepseek("SupportsEagle, SupportsEagle3, SupportsLoRA", "SupportsEagle, SupportsLoRA"),
+        DEEPSEEK,
+        "SupportsEagle, SupportsEagle3",
+        "PF2",
+        grave=True,
+    ),
+    Spoilt("list forgotten", lambda p: p.in_deepseek(LIST, ""), DEEPSEEK, "collected", "PF2"),
+    Spoilt("number forgotten", lambda p: p.in_deepseek(NUMBERED, LOOP), DEEPSEEK, "if number in", "PF2"),
+)

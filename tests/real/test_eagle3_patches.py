@@ -14,7 +14,7 @@ from preflight.model import Fault, Report, Severity, Verdict
 from preflight.program import load_program
 from preflight.tree import Tree, TreeRequest, open_tree
 from tests import checking
-from tests.real.eagle3_patch import CLAIMED, DEEPSEEK, KIMI, SPOILT, Patch, Spoilt, right_patch
+from tests.real.eagle3_patch import CLAIMED, DEEPSEEK, KIMI, MISNAMED, SPOILT, Patch, Spoilt, right_patch
 
 pytestmark = pytest.mark.real
 
@@ -58,6 +58,16 @@ def test_a_wrong_patch_is_found_at_the_line_to_change(spoilt: Spoilt) -> None:
     # None is what the rule says
     grave = {None} if spoilt.grave or spoilt.check == CLAIMED else {Severity.WARNING}
     assert {fault.severity for fault in faults if fault.check == spoilt.check} == grave
+
+
+@pytest.mark.parametrize("spoilt", MISNAMED, ids=[one.name for one in MISNAMED])
+def test_a_wrong_name_is_found_as_well(spoilt: Spoilt) -> None:
+    patch = spoilt.spoil(right_patch())
+    found = [finding for finding in report_of(patch).findings if finding.rule.startswith(spoilt.check)]
+    assert {finding.span.line for finding in found if finding.span.path == spoilt.path} & patch.lines_of(
+        spoilt.path, spoilt.snippet
+    )
+    assert not spoilt.grave or {finding.severity for finding in found} == {Severity.ERROR}
 
 
 @pytest.mark.parametrize("spoilt", DEMANDED, ids=[one.name for one in DEMANDED])
