@@ -39,7 +39,8 @@ def all_checks() -> tuple[Check, ...]:
     from preflight.checks import files, flags, imports, names, patches
     from preflight.checks.classes import family
 
-    return (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
+    early = (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
+    return (*early, *files.LATE)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from preflight.checks.body.flow import Flow
 from preflight.checks.body.moment import Moment
@@ -113,6 +113,8 @@ def test_a_function_that_the_module_calls_runs_then(body: str, given_answers: Se
 
 @SLOW
 @given(functions, answers)
+@example("try:\n    del a\nfinally:\n    return\n", [])
+@example("for x in n:\n    try:\n        del a\n    finally:\n        break\n", [])
 def test_a_local_that_every_way_reads_unbound_fails_in_every_call(body: str, given_answers: Sequence[bool]) -> None:
     source = "n = Thing\n" + defined("n = Thing\n" + body)
     if not compiles(source):

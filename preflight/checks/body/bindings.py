@@ -83,6 +83,13 @@ def breaks(statements: Iterable[ast.stmt]) -> bool:
     return False
 
 
+def leaves(statements: Iterable[ast.stmt]) -> bool:
+    """True if one of the statements may leave their block by ``return``, ``break`` or ``continue``; an inner loop's or
+    function's own count as well, since nothing hangs on telling them apart."""
+    ends = (ast.Return, ast.Break, ast.Continue)
+    return any(isinstance(inner, ends) for node in statements for inner in ast.walk(node))
+
+
 def is_irrefutable(pattern: ast.pattern) -> bool:
     if isinstance(pattern, ast.MatchAs):
         return pattern.pattern is None or is_irrefutable(pattern.pattern)

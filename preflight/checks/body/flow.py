@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from preflight.checks.body.bindings import breaks, dotted, handled, is_irrefutable, suppressed
+from preflight.checks.body.bindings import breaks, dotted, handled, is_irrefutable, leaves, suppressed
 from preflight.checks.body.expressions import Expressions
 from preflight.checks.body.moment import Visitor, catches
 from preflight.checks.body.scopes import ScopeKind, Scopes, captures, imported_name, parameters, postponed
@@ -249,6 +249,9 @@ class Flow(Expressions):
     def _try(self, node: ast.Try) -> None:
         names = tuple(name for handler in node.handlers for name in handled(handler))
         before = self.copy()
+        # a `return` in `finally` drops whatever was raised, so nothing before it is certain to be seen
+        dropped = leaves(node.finalbody)
+        self.handlers += dropped
         self._caught_body(node, names)
         failed = self._failed is node
         if failed:
@@ -268,6 +271,7 @@ class Flow(Expressions):
             end = joined(end, self.frame.possible)
             if failed:
                 break
+        self.handlers -= dropped
         self.frame.possible = end
         if node.finalbody:
             self._finally(node, start)
