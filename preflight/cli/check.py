@@ -186,6 +186,7 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     return Request(
         options=CheckOptions(
             whole_tree=arguments.all,
+            require=_words(arguments.require, settings.require),
             use_cache=not arguments.no_cache,
         ),
         launch=LaunchRequest(

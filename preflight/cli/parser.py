@@ -332,6 +332,13 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
     )
+    group.add_argument(
+        "--require",
+        action="append",
+        default=None,
+        metavar="INTERFACE[=CLASS]",
+        help="demand an interface of the patched model classes, or of the class or architecture named; repeatable",
+    )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
 
 
