@@ -94,7 +94,8 @@ def _never_set(survey: Survey, cls: Class, name: str, reads: list[tuple[Method, 
     assert isinstance(place.node, ast.Attribute)
     span = read_at = survey.code.span(method.module, place.node)
     foreign = survey.attributes.foreign(name)
-    severity = survey.severity(bool(sure) and not foreign, cls.path, method.module.path)
+    fatal = bool(sure) and not foreign and survey.needed.by_every_launch(cls)
+    severity = survey.severity(fatal, cls.path, method.module.path)
     if not sure and not method.facts.name.startswith("__") and not survey.attributes.referred(method.facts.name):
         severity = survey.severity(False)  # no code of the tree runs that method
     setter = _setter_that_does_not_run(survey, cls, name)
@@ -266,6 +267,7 @@ def _delegate(survey: Survey, cls: Class, method: Method, place: Place, held: Cl
     span = survey.code.span(method.module, node)
     what = "method" if _is_called(method, place) else "attribute"
     certain = place.sure and survey.inference.objects.certainly_constructs(cls, method)
+    certain = certain and survey.needed.by_every_launch(cls)
     owner = ast.unparse(node.value)
     where = method.owner.name + "." + method.facts.name
     trail = [Step(span.path, span.line or 1, where, f"reads `{owner}.{node.attr}`")]

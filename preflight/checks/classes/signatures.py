@@ -138,12 +138,17 @@ def _decided_by_subclasses(survey: Survey, cls: Class, node: ast.Call, callee: C
     return callee.cls is not None and survey.abstract(cls)
 
 
+def _every_launch(survey: Survey, cls: Class | None) -> bool:
+    return cls is not None and survey.needed.by_every_launch(cls)
+
+
 def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: BindProblem, runs: str | None) -> Fault:
     node = place.node
     assert isinstance(node, ast.Call)
     call = survey.code.span(env.module, node.func)
     signature = f"{callee.name}{callee.signature}"
-    certain = place.sure and runs is not None
+    # importing a file runs its own statements for every launch that loads it
+    certain = place.sure and (runs == "import" or (runs is not None and _every_launch(survey, env.cls)))
     severity = survey.severity(certain, call.path, callee.span.path, env.cls.path if env.cls is not None else None)
     wanted = f"it is defined as `{signature}` in {callee.span.path}:{callee.span.line}"
     near = ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from preflight.checks.classes.needed import Needed
 from preflight.checks.classes.protocols import Protocols
 from preflight.checks.inference.attributes import Attributes
 from preflight.checks.inference.code import Code
@@ -45,6 +46,7 @@ class Survey:
     attributes: Attributes
     protocols: Protocols = field(init=False)
     tracing: Tracing = field(init=False)
+    needed: Needed = field(init=False)
     _callers: dict[str, tuple[Caller, ...]] = field(default_factory=dict)
     _readers: dict[str, tuple[Class, ...]] = field(default_factory=dict)
     _subclasses: dict[Class, tuple[Class, ...]] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Survey:
     def __post_init__(self) -> None:
         self.protocols = Protocols(self)
         self.tracing = Tracing(self.inference, self.attributes)
+        self.needed = Needed(self)
 
     @property
     def registry(self) -> Registry:
