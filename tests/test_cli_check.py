@@ -416,3 +416,19 @@ def test_a_broken_rule_file_of_the_repository_stops_its_hook(
     (tmp_path / "mine" / "PF999-mine.toml").write_text('code = "PF999"\n')
     assert main(["rules"]) == 2
     assert "PF999-mine.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--launch", ""], ["--model", ""], ["--env", ""], ["--env", "X"], ["--env", "=x"], ["--python", ""],
+        ["--select", ""], ["--launch", "a.sh", "--launch", "b.sh"], [""],
+    ],
+)  # fmt: skip
+def test_an_option_that_says_nothing_is_refused(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = make_tree(tmp_path / "site", RELEASE)
+    code, report = json_of(capsys, "check", *words, "--vllm-site-packages", str(site))
+    assert code == 2
+    assert report["error"]["help"]

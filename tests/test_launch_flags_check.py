@@ -82,6 +82,8 @@ def test_a_launch_of_good_flags_is_clear(program):
         (["--old-thing"], [(DEPRECATED, "--old-thing")]),
         (["--port", "1", "--port", "2"], [(REPEATED, "--port")]),
         (["--port", "1", "--port=1"], []),
+        (["--max-model-len", "4k", "--max-model-len", "4000"], []),
+        (["--api-key", "a", "--api-key", "b"], [(UNKNOWN, "--api-key"), (UNKNOWN, "--api-key")]),
         (["--enforce-eager", "--no-enforce-eager"], [(REPEATED, "--enforce-eager")]),
         (["--middleware", "a", "--middleware", "b"], []),
         (["--workers", "0"], [(REFUSED, "")]),
@@ -184,3 +186,14 @@ def test_code_that_goes_wrong_without_raising_on_purpose_is_no_error(tmp_path):
     )
     (question,) = _check(mini_program(tmp_path, {"vllm/entrypoints/cli/serve.py": text}), "vllm", "serve", "M")
     assert (question.id, question.decisive) == ("launch-not-read", True)
+
+
+def test_what_is_behind_an_unknown_flag_does_not_matter(program, tmp_path):
+    (tmp_path / "s.sh").write_text('vllm serve M --nosuch x "$@"\n')
+    found = _check(program, file="s.sh", folder=tmp_path)
+    assert [(one.check, one.span.line) for one in found if isinstance(one, Fault)] == [(UNKNOWN, 1)]
+
+
+def test_a_secret_is_not_told(program):
+    (fault,) = _check(program, "vllm", "serve", "M", "--hf-token", "hf_abc")
+    assert [value.value for value in fault.values] == ["***"]

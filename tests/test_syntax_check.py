@@ -111,3 +111,13 @@ def test_comments_in_a_split_import_are_kept(tmp_path: Path, capsys: pytest.Capt
     assert "# noqa" in text
     assert "# the patch" in text
     assert checked(site, capsys)["verdict"] == "clear"
+
+
+@pytest.mark.parametrize("path", ["vllm/toy-old.py", "vllm/toy (copy).py", "vllm/.checkpoints/toy.py"])
+def test_a_file_that_no_import_can_name_stops_no_launch(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = checked(make_tree(tmp_path, {PATH: GOOD}, {path: "x = (\n"}), capsys)
+    (finding,) = report["findings"]
+    assert (finding["rule"], finding["severity"], finding["path"]) == ("PF101", "warning", path)
+    assert report["verdict"] == "clear"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from preflight.checks.compiled import SYNTAX_ERROR, UNDECODABLE, UNREADABLE, check_compiled, check_concrete
 from preflight.checks.context import Check, Context
@@ -23,14 +24,14 @@ def check_files(context: Context) -> Iterator[Fault | Undecided]:
             source = context.sources.get(path)
             kind = source.problem.kind if source.problem is not None else None
             if kind in ("unreadable", "too-big"):
-                yield _unread(source, path in patched)
+                yield _as_reached(context, _unread(source, path in patched))
             else:
                 sources.append(source)
     refused: set[str] = set()
     for item in check_compiled(context, sources, patched & {source.path for source in sources}) if sources else ():
         if isinstance(item, Fault):
             refused.add(item.span.path)
-        yield item
+        yield _as_reached(context, item)
     # the diagnosis of a file that does not compile speaks of its conflict markers
     yield from check_leftovers(context, patched - refused)
 
@@ -43,6 +44,19 @@ CHECKS = (
 )
 #: asked after all others, which run while libcst parses
 LATE = (Check(frozenset({SYNTAX_ERROR}), check_concrete),)
+
+
+def _as_reached(context: Context, item: Fault | Undecided) -> Fault | Undecided:
+    """A fault of a file that no import statement can name stops no launch: an editor's copy, ``llama-old.py``."""
+    path = item.span.path if isinstance(item, Fault) else item.path
+    if path is None or not context.tree.exists(path) or all(map(str.isidentifier, path[: -len(".py")].split("/"))):
+        return item
+    if isinstance(item, Undecided):
+        return replace(item, decisive=False)
+    if item.severity in (None, Severity.ERROR):
+        why = f"{item.why}; no import statement can name this file, so a launch does without it" if item.why else None
+        return replace(item, severity=Severity.WARNING, why=why)
+    return item
 
 
 def _is_there(context: Context, path: str) -> bool:

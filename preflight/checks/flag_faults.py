@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.checks.flags import DEPRECATED, INVALID, MISPLACED, REFUSED, REPEATED, UNKNOWN
 from preflight.launch.exported import exported
 from preflight.launch.reading.values import Unknown
+from preflight.launch.secrets import HIDDEN, shareable
 from preflight.launch.unresolved import is_open, readable
 from preflight.launch.words import COMMAND_LINE, Origin, origin_of
 from preflight.model import Fault, Span, Undecided, Value
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _DEPRECATED = re.compile(r"\[deprecated\]|\b(?:is|are|has been|have been) deprecated\b|^\W*deprecated\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _SHOWN = 400
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+_NAME = re.compile(r"[A-Za-z][\w./-]*")
+#: words that a parser may read as another value
+_MEANING = frozenset({"auto", "none", "None", "null", "true", "false", "True", "False"})
 #: how much of two flags must agree, without their dashes, for one to be taken for a misspelling of the other
 _ALIKE = 0.75
 
@@ -51,9 +56,14 @@ def _command(launch: Launch, match: Match) -> str:
     return " ".join((launch.program.name, *match.path))
 
 
-def _place(origin: Origin, path: str, line: int) -> Span:
-    """The line of the launch file; for words of the command line, the place in the tree that refuses them."""
-    return Span(path, line or None) if origin.path is None else Span(origin.path, origin.line)
+def _place(launch: Launch, origin: Origin, path: str, line: int) -> Span:
+    """The line of the launch file; for words of the command line, the place in the tree that refuses them, or the
+    module that is run, where its own first lines make the parser."""
+    if origin.path is not None:
+        return Span(origin.path, origin.line)
+    if not path and launch.program.module is not None:
+        return Span(f"{launch.program.module.replace('.', '/')}.py")
+    return Span(path, line or None)
 
 
 def _origin(launch: Launch, word: str) -> Origin:
@@ -65,7 +75,7 @@ def _origin(launch: Launch, word: str) -> Origin:
 def _value(launch: Launch, words: tuple[str, ...]) -> Value:
     name, equals, value = words[0].partition("=")
     shown = value if equals else " ".join(words[1:])
-    return Value(name, readable(shown), str(_origin(launch, words[0])))
+    return Value(name, shareable(name, readable(shown)), str(_origin(launch, words[0])))
 
 
 # -- refusals -------------------------------------------------------------------------------------------------------
@@ -96,7 +106,9 @@ def _refusals(tree: Tree, launch: Launch, match: Match) -> Iterator[Fault | Unde
 
 def _doubt(match: Match, refusal: Refusal) -> str | None:
     """Why a refusal may be none: the parser may have more flags, or the words are not all known."""
-    if any(is_open(word) for word in refusal.words):
+    # an unknown flag is one whatever stands behind it
+    words = refusal.words[:1] if refusal.kind == "unknown-flag" else refusal.words
+    if any(is_open(word) for word in words):
         return "the launch file does not tell the word"
     if match.uncertain:
         return match.uncertain[0]
@@ -126,7 +138,7 @@ def _unknown(launch: Launch, match: Match, refusal: Refusal, histories: dict) ->
         message = f"`{flag}` is a flag of `{others[0]}`, and `{command}` does not take it"
     return Fault(
         check,
-        _place(_origin(launch, refusal.words[0]), match.parser.path, match.parser.line),
+        _place(launch, _origin(launch, refusal.words[0]), match.parser.path, match.parser.line),
         message,
         why=f"argparse ends the process before anything is loaded: `{readable(refusal.text)}`",
         help="; ".join(ways) or f"see `{command} --help`",
@@ -184,7 +196,7 @@ def _other(launch: Launch, match: Match, refusal: Refusal) -> Fault:
     path, line = (argument.path, argument.line) if argument is not None else (match.parser.path, match.parser.line)
     return Fault(
         check,
-        _place(origin, path, line),
+        _place(launch, origin, path, line),
         message,
         why=f"argparse ends the process before anything is loaded: `{_clipped(readable(refusal.text))}`",
         help=_way_out(launch, match, refusal),
@@ -219,7 +231,7 @@ def _invalid(launch: Launch, match: Match, invalid: Invalid) -> Fault:
     text = _clipped(readable(str(invalid.text)))
     return Fault(
         INVALID,
-        _place(_origin(launch, word), argument.path, argument.line),
+        _place(launch, _origin(launch, word), argument.path, argument.line),
         f"`{name} {text}` is refused: {_clipped(readable(invalid.message))}",
         why="the parser applies the flag's type, its choices and its validation before anything is loaded",
         help=_value_help(argument, text),
@@ -261,23 +273,44 @@ def _repeated(launch: Launch, match: Match) -> Iterator[Fault]:
             continue
         before = seen.get(argument.dest)
         seen[argument.dest] = occurrence
-        if before is None or _shown(before) == _shown(occurrence):
+        if before is None or not _differ(before, occurrence):
             continue
         yield Fault(
             REPEATED,
-            _place(_origin(launch, word), argument.path, argument.line),
-            f"`{_shown(before)}` is without effect: the launch also says `{_shown(occurrence)}`, and the last one wins",
+            _place(launch, _origin(launch, word), argument.path, argument.line),
+            f"`{_told(before)}` is without effect: the launch also says `{_told(occurrence)}`, and the last one wins",
             help="keep the one that is meant",
             values=tuple(
-                Value(argument.name, _shown(one), str(_origin(launch, match.word_at(one.position) or "")))
+                Value(argument.name, _told(one), str(_origin(launch, match.word_at(one.position) or "")))
                 for one in (before, occurrence)
             ),
         )
 
 
+def _differ(one: Occurrence, other: Occurrence) -> bool:
+    """Whether two values of a flag are certainly not the same to its parser, which may have words for numbers
+    (``auto``), units, and flags that mean the opposite of others."""
+    if one.argument.action == "boolean":
+        bare = {str(occurrence.option).removeprefix("--no-").removeprefix("--") for occurrence in (one, other)}
+        return len(bare) == 1 and one.option != other.option
+    texts = [occurrence.values for occurrence in (one, other)]
+    if not all(isinstance(text, str) and not is_open(text) for text in texts) or texts[0] == texts[1]:
+        return False
+    numbers = [_NUMBER.fullmatch(str(text)) for text in texts]
+    if all(numbers):
+        return float(str(texts[0])) != float(str(texts[1]))
+    return not any(numbers) and all(_NAME.fullmatch(str(text)) and text not in _MEANING for text in texts)
+
+
 def _is_from_config(launch: Launch, word: str) -> bool:
     """True for a word out of vLLM's ``--config`` file, which the command line may override."""
     return word.split("=", 1)[0] in launch.config_keys and origin_of(word, launch.arguments) is None
+
+
+def _told(occurrence: Occurrence) -> str:
+    """The same without a value that is nobody else's business."""
+    name = occurrence.argument.name
+    return f"{name} {HIDDEN}" if shareable(name, _shown(occurrence)) == HIDDEN else _shown(occurrence)
 
 
 def _shown(occurrence: Occurrence) -> str:
@@ -300,7 +333,7 @@ def _remarks(launch: Launch, match: Match) -> Iterator[Fault | Undecided]:
         if argument.deprecated or told:
             yield Fault(
                 DEPRECATED,
-                _place(origin, argument.path, argument.line),
+                _place(launch, origin, argument.path, argument.line),
                 f"`{occurrence.option}` is deprecated in this release",
                 why=_clipped(_SENTENCE.split(told)[0]) if told else None,
                 help=_clipped(told) if told else None,

@@ -47,8 +47,39 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             f"see `preflight {arguments.command} --help`",
         )
     _place_rest(arguments, rest)
+    _refuse_empty(arguments)
     arguments.launch = launch
     return arguments
+
+
+def _refuse_empty(arguments: argparse.Namespace) -> None:
+    """An option with an empty value is mostly a variable that is not set: as if not given, it would be passed over."""
+    for name, value in vars(arguments).items():
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(one, str) and not one.strip() for one in values):
+            option = {"launch_file": "--launch", "paths": "PATH", "names": "NAME"}.get(
+                name, f"--{name.replace('_', '-')}"
+            )
+            raise UsageError(f"{option} is given an empty value", f"leave {option} out, or give it a value")
+    for pair in getattr(arguments, "env", None) or ():
+        name, equals, _ = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--env is given `{pair}`, which sets no variable", "write --env NAME=VALUE")
+
+
+class _Once(argparse.Action):
+    """Keeps one value and refuses a second, which would silently take the place of the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401 - as argparse has it
+        option: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option} is given twice: {getattr(namespace, self.dest)} and {values}")
+        setattr(namespace, self.dest, values)
 
 
 def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
@@ -348,6 +379,7 @@ def _launch_options(command: argparse.ArgumentParser) -> None:
         "--launch",
         dest="launch_file",
         metavar="FILE",
+        action=_Once,
         help="a shell script, compose file, Kubernetes manifest or vLLM --config file with the launch",
     )
     group.add_argument("--env", action="append", default=None, metavar="NAME=VALUE", help="a variable of the launch")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflight.launch.checkpoint import ModelFiles
 from preflight.launch.exported import exported
 from preflight.launch.launch import Launch
+from preflight.launch.secrets import shareable
 from preflight.model import LaunchFacts
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def launch_facts(launch: Launch, program: Program | None = None) -> LaunchFacts:
         launch.named_model,
         _architecture(launch.model),
         model_class(launch.model, program),
-        {name: exported(value) for name, value in sorted(launch.parsed.values.items())},
+        {name: shareable(name, exported(value)) for name, value in sorted(launch.parsed.values.items())},
         drafter,
     )
 

@@ -56,6 +56,10 @@ def is_compiled(path: str) -> bool:
     return path.endswith((".so", ".pyd", ".dylib", ".dll"))
 
 
+#: how many characters a digest has in base64, without the padding
+_DIGITS = {"md5": 22, "sha1": 27, "sha224": 38, "sha256": 43, "sha384": 64, "sha512": 86}
+
+
 def read_record(file: Path) -> Record:
     """Reads ``file``. Raises TreeError when it cannot be read or is no whole RECORD."""
     try:
@@ -129,6 +133,8 @@ def _entry(row: list[str], number: int, file: Path) -> Entry:
         algorithm, equals, digest = hashed.partition("=")
         if not equals or not algorithm or not digest or not digest.isascii():
             raise _bad(file, number, f"has {hashed[:80]!r} where a hash (algorithm=digest) belongs")
+        if len(digest.rstrip("=")) != _DIGITS.get(algorithm, len(digest.rstrip("="))):
+            raise _bad(file, number, f"has {hashed[:80]!r}, whose digest is not of the length that {algorithm} has")
     if size_text and not (size_text.isascii() and size_text.isdigit()):
         raise _bad(file, number, f"has {size_text[:40]!r} where a file's size belongs")
     return Entry(path, algorithm, digest, int(size_text[:20]) if size_text else None, number)
