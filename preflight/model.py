@@ -1,7 +1,8 @@
 """The shared vocabulary: what a check finds, what a run reports. Frozen, and it imports nothing of ours.
 
 The public shape of these in JSON is fixed by the contract; ``preflight.render.json`` is the only place that writes it.
-Lines and columns count from 1, columns count characters (not bytes), an end is the place just behind the last character.
+Lines and columns count from 1, columns count characters (not bytes), an end is the place just behind the last
+character.
 Paths are relative to the tree (or to the repository, for files that are not of the tree) and use ``/``.
 """
 
@@ -10,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+#: The version of the JSON that every command writes; it changes when the shape does.
+FORMAT_VERSION = "1.0"
 
 
 class Severity(str, Enum):
@@ -102,7 +106,8 @@ class Fault:
 
     ``check`` is the id of the check that decided it; the rule file that names this check describes it. ``rule`` is set
     only where several rules share a check with different parameters. ``severity`` overrides the rule's own where the
-    case is milder than the rule (it holds only under a named assumption). ``message`` is one sentence that stands alone.
+    case is milder than the rule (it holds only under a named assumption). ``message`` is one sentence that stands
+    alone.
     """
 
     check: str

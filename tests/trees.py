@@ -6,7 +6,8 @@ from pathlib import Path
 
 
 def released(version: str) -> Path:
-    """The folder that holds ``vllm/`` and its dist-info for a released vLLM, sources only; fails with a sentence if it cannot be had."""
+    """The folder that holds ``vllm/`` and its dist-info for a released vLLM, sources only; fails with a sentence if
+    it cannot be had."""
     return _fetch("vllm", version)
 
 

@@ -22,6 +22,7 @@ class CheckOptions:
     whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
     require: tuple[str, ...] = ()  #: --require INTERFACE[=CLASS]
     use_cache: bool = True  #: --no-cache turns it off
+    launch: tuple[str, ...] | None = None  #: the words behind ``--``
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,148 @@
+"""``preflight check``: open the tree, run the checks, repair if asked, print the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from preflight.cli.exits import EXIT_CLEAR, EXIT_FINDINGS
+from preflight.cli.settings import Settings, load_settings
+from preflight.cli.terminal import shows_progress, terminal_of
+from preflight.errors import UsageError
+
+if TYPE_CHECKING:
+    from preflight.model import Report
+    from preflight.run import Request
+    from preflight.tree import Tree, TreeRequest
+
+
+def run_check_command(arguments: argparse.Namespace) -> int:
+    """Carry out ``preflight check``; returns 0 or 1. Raises PreflightError for what cannot be carried out."""
+    if arguments.fix and arguments.diff:
+        raise UsageError("--fix writes the fixes and --diff only prints them", "give one of the two")
+    if arguments.diff and arguments.output_format != "text" and arguments.output is None:
+        raise UsageError(
+            f"--diff and --output-format {arguments.output_format} both write to standard output",
+            "write the report to a file with -o FILE, or take the edits from its `fix` fields",
+        )
+    settings = load_settings()
+    tree, report = checked(arguments, settings)
+    if arguments.fix and _repair(tree, report):
+        tree, report = checked(arguments, settings)
+    if arguments.diff:
+        from preflight.cli.repair import diff_of
+
+        sys.stdout.write(diff_of(tree, report))
+    return finish(arguments, settings, report)
+
+
+def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Report]:
+    """Open the tree that the arguments and the settings name, and check it."""
+    from preflight.run import run_checks
+    from preflight.tree import open_tree
+
+    tree = open_tree(tree_request(arguments, settings), os.environ)
+    return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+
+
+def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
+    """Write the report where it was asked for; returns the exit code."""
+    from preflight.render import render
+    from preflight.run import reaches
+
+    failed = reaches(report, arguments.fail_on or settings.fail_on)
+    if not (arguments.quiet and not failed):
+        to_file = arguments.output is not None
+        terminal = terminal_of(sys.stdout)
+        text = render(
+            report,
+            arguments.output_format,
+            colour=terminal.colour and not to_file,
+            width=terminal.width,
+            verbose=arguments.verbose,
+        )
+        if to_file:
+            from preflight.cli.repair import write_atomically
+
+            write_atomically(Path(arguments.output), text.encode("utf-8", "backslashreplace"))
+        else:
+            # --diff has standard output to itself
+            _write(sys.stderr if arguments.diff else sys.stdout, text)
+    return EXIT_FINDINGS if failed else EXIT_CLEAR
+
+
+def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeRequest:
+    """Which tree: the command line before the configuration, the configuration before the active environment."""
+    from preflight.tree import TreeRequest
+
+    site_packages, vllm = arguments.vllm_site_packages, arguments.vllm
+    if site_packages is None and vllm is None:
+        site_packages, vllm = settings.vllm_site_packages, settings.vllm
+    if vllm == "":
+        raise UsageError("--vllm names no version", "write `--vllm 0.16.0`")
+    return TreeRequest(
+        site_packages=site_packages or None,
+        use_environment=site_packages == "" or (site_packages is None and vllm is None),
+        vllm=vllm,
+        overlays=tuple(arguments.overlay) if arguments.overlay is not None else settings.overlay,
+        paths=tuple(arguments.paths),
+        python=arguments.python or settings.python,
+        staged=arguments.staged,
+        base_ref=arguments.base_ref,
+        use_cache=not arguments.no_cache,
+        progress=shows_progress(),
+    )
+
+
+def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
+    """What to check it for."""
+    from preflight.checks.context import CheckOptions
+    from preflight.run import Request
+
+    return Request(
+        options=CheckOptions(
+            whole_tree=arguments.all, use_cache=not arguments.no_cache, launch=launch_words(arguments)
+        ),
+        select=_rules(arguments.select, settings.select),
+        ignore=_rules(arguments.ignore, settings.ignore),
+        extra_rules=settings.rules,
+    )
+
+
+def launch_words(arguments: argparse.Namespace) -> tuple[str, ...] | None:
+    """The command behind ``--``; None when there is no ``--``, an error when nothing stands behind it."""
+    if arguments.launch is None:
+        return None
+    if not arguments.launch:
+        raise UsageError("nothing stands behind `--`", "write the launch there: `-- vllm serve MODEL --flags`")
+    return tuple(arguments.launch)
+
+
+def _rules(given: list[str] | None, configured: tuple[str, ...]) -> tuple[str, ...]:
+    if given is None:
+        return configured
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def _repair(tree: Tree, report: Report) -> bool:
+    from preflight.cli.repair import write_fixes
+
+    written, refused = write_fixes(tree, report)
+    for file in written:
+        print(f"preflight: fixed {file}", file=sys.stderr)
+    for sentence in refused:
+        print(f"preflight: not fixed: {sentence}", file=sys.stderr)
+    return bool(written)
+
+
+def _write(stream: object, text: str) -> None:
+    """Write ``text`` even where the stream's encoding cannot show every character of a file's code."""
+    assert hasattr(stream, "write")
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:
+        encoding = getattr(stream, "encoding", None) or "ascii"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -1,0 +1,222 @@
+"""argv -> parsed arguments. One function a command declares its options; the commands themselves are imported when
+run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from preflight import __version__
+from preflight.errors import UsageError
+
+FORMATS = ("text", "short", "json", "sarif", "github", "junit")
+FAIL_ON = ("error", "warning", "undecided")
+
+TREE_HELP = (
+    "The tree is the vLLM that will run: --vllm-site-packages DIR names it, --vllm VERSION takes a released one "
+    "from the package index, and without either it is the one of the active environment."
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that raises instead of exiting, so that every failure leaves through one door."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].lower()}{message[1:]}", f"see `{self.prog} --help`")
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Parse a whole command line.
+
+    ``words``: argv without the program's name. Returns a namespace whose ``run`` carries the command out. Raises
+    UsageError
+    for what cannot be understood; ``--help`` and ``--version`` print and raise SystemExit(0), as everywhere.
+    """
+    own, launch = _split_launch(words)
+    parser = build_parser()
+    arguments, rest = parser.parse_known_args(own)
+    if arguments.command is None:
+        parser.print_help()
+        raise UsageError("no command was given", "the main one is `preflight check`; see `preflight --help`")
+    if launch is not None and not arguments.takes_launch:
+        raise UsageError(
+            f"`preflight {arguments.command}` takes no command after `--`, and got `{' '.join(launch)}`",
+            f"see `preflight {arguments.command} --help`",
+        )
+    _place_rest(arguments, rest)
+    arguments.launch = launch
+    return arguments
+
+
+def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
+    """argparse takes PATHs only in one place; those that stand between options are added here, all else is refused."""
+    unknown = [word for word in rest if word.startswith("-")]
+    if not unknown and hasattr(arguments, "paths") and arguments.command == "check":
+        arguments.paths = [*arguments.paths, *rest]
+    elif rest:
+        from difflib import get_close_matches
+
+        word = (unknown or rest)[0]
+        near = get_close_matches(
+            word.partition("=")[0], [f"--{name.replace('_', '-')}" for name in vars(arguments)], n=1
+        )
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(
+            f"`preflight {arguments.command}` has no argument `{word}`",
+            f"{hint}see `preflight {arguments.command} --help`",
+        )
+
+
+def _split_launch(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """What stands before the first ``--`` is ours, what stands behind it is the launch."""
+    listed = list(words)
+    if "--" not in listed:
+        return listed, None
+    at = listed.index("--")
+    return listed[:at], listed[at + 1 :]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; ``preflight.cli`` and the documentation tests read it."""
+    parser = _Parser(
+        prog="preflight",
+        description="nginx -t for vLLM: checks a patched vLLM tree before it is launched, without importing it.",
+        epilog="Exit codes: 0 clear, 1 something reaches --fail-on, 2 the request cannot be carried out, "
+        "3 a fault of preflight itself, 130 interrupted.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"preflight {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for declare in (_check, _gate, _rules, _explain):
+        declare(commands)
+    return parser
+
+
+Commands = Any  # argparse's _SubParsersAction, which has no public name
+
+
+def _command(
+    commands: Commands,
+    name: str,
+    help: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    launch: bool = False,
+    **more: str,
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=f"{help[:1].upper()}{help[1:]}.", allow_abbrev=False, **more
+    )
+    command.set_defaults(run=run, takes_launch=launch)
+    return command
+
+
+def _check(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.check import run_check_command
+
+        return run_check_command(arguments)
+
+    command = _command(commands, "check", "check the tree; this is the main job", run, launch=True, epilog=TREE_HELP)
+    command.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files or folders of a patch repository; a file that mirrors a path of the tree is laid over it",
+    )
+    _tree_options(command)
+    _check_options(command)
+    _output_options(command)
+    command.add_argument("--fix", action="store_true", help="write safe fixes into the files that were read")
+    command.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, write nothing")
+
+
+def _gate(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.gate import run_gate_command
+
+        return run_gate_command(arguments)
+
+    command = _command(
+        commands,
+        "gate",
+        "check, then become COMMAND if nothing stands in its way",
+        run,
+        launch=True,
+        usage="preflight gate [options] -- COMMAND ...",
+        epilog=TREE_HELP,
+    )
+    _tree_options(command)
+    _check_options(command)
+    _output_options(command)
+    command.add_argument("--dry-run", action="store_true", help="say what would be done, do not start COMMAND")
+    command.set_defaults(paths=[])
+
+
+def _rules(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.rules import run_rules_command
+
+        return run_rules_command(arguments)
+
+    command = _command(commands, "rules", "list the rules", run)
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+
+
+def _explain(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.rules import run_explain_command
+
+        return run_explain_command(arguments)
+
+    command = _command(commands, "explain", "explain one rule: what, why, how to fix, examples", run)
+    command.add_argument("rule", metavar="RULE", help="a code (PF101) or a name (syntax-error)")
+
+
+def _tree_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("the tree")
+    group.add_argument(
+        "--vllm-site-packages",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="DIR",
+        help="site-packages, a virtual environment or a source checkout; without DIR: the active environment's",
+    )
+    group.add_argument(
+        "--vllm", metavar="VERSION", help="a released vLLM; its Python sources are fetched and kept in the cache"
+    )
+    group.add_argument(
+        "--overlay",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="a folder of files, a diff, or a folder of diffs, laid over the tree in memory; repeatable, in order",
+    )
+    group.add_argument(
+        "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
+    )
+    group.add_argument("--staged", action="store_true", help="only what git has staged, with the staged content")
+    group.add_argument("--base-ref", metavar="REF", help="only what differs from this git revision")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write facts kept from earlier runs")
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("what is checked")
+    group.add_argument("--all", action="store_true", help="the whole tree, not only the patched set and its reach")
+    group.add_argument(
+        "--select", action="append", default=None, metavar="RULE", help="only these rules (code, name or prefix)"
+    )
+    group.add_argument(
+        "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
+    )
+    group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
+
+
+def _output_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("the report")
+    group.add_argument("--output-format", choices=FORMATS, default="text", help="default: text")
+    group.add_argument("-o", "--output", metavar="FILE", help="write the report to FILE")
+    group.add_argument("--verbose", action="store_true", help="whole trails and every note")
+    group.add_argument("-q", "--quiet", action="store_true", help="print nothing when nothing reaches --fail-on")

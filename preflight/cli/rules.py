@@ -1,0 +1,40 @@
+"""``preflight rules`` and ``preflight explain``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from preflight.cli.terminal import terminal_of
+from preflight.errors import UsageError
+
+
+def run_rules_command(arguments: argparse.Namespace) -> int:
+    """Print the rule list; exit code 0."""
+    from preflight.cli.settings import load_settings
+    from preflight.rulebook.explain import rules_table
+    from preflight.run import load_rules
+
+    rulebook = load_rules(load_settings().rules)
+    sys.stdout.write(rules_table(rulebook, arguments.output_format))
+    return 0
+
+
+def run_explain_command(arguments: argparse.Namespace) -> int:
+    """Print one rule; exit code 0. Raises UsageError for a rule that does not exist."""
+    from difflib import get_close_matches
+
+    from preflight.cli.settings import load_settings
+    from preflight.rulebook.explain import explain_text
+    from preflight.run import load_rules
+
+    rulebook = load_rules(load_settings().rules)
+    rule = rulebook.find(arguments.rule)
+    if rule is None:
+        known = [word for rule in rulebook.rules for word in (rule.code, rule.name)]
+        near = get_close_matches(arguments.rule, known, n=3)
+        hint = f"did you mean {', '.join(near)}? " if near else ""
+        raise UsageError(f"there is no rule `{arguments.rule}`", f"{hint}`preflight rules` lists them all")
+    terminal = terminal_of(sys.stdout)
+    sys.stdout.write(explain_text(rule, colour=terminal.colour, width=terminal.width))
+    return 0

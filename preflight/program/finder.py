@@ -1,0 +1,247 @@
+"""Where a module is, by its import path: the tree with its overlays, the environment's other packages, the standard
+library, compiled modules. It looks at names of files only; what a file says is the business of ``modules``.
+
+The order is the one of Python's path finder: the standard library before site-packages, and within a folder a package
+before an extension module before a source file before a namespace package.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from preflight.tree import Tree
+
+#: a namespace of modules that the standard library replaces itself by, and no file shows
+_STDLIB_ALIASES = frozenset({"os.path"})
+
+_EXTENSIONS = (".so", ".pyd")
+
+
+class ModuleKind(Enum):
+    """What stands behind an import path."""
+
+    SOURCE = "source"
+    NAMESPACE = "namespace"  #: a folder without ``__init__.py``
+    OPAQUE = "opaque"  #: it exists, but is compiled, or its source is not at hand
+    ABSENT = "absent"  #: importing it raises ModuleNotFoundError
+    UNKNOWN = "unknown"  #: nobody can say from here whether it is installed
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSpec:
+    """Where a module is. ``path`` is tree-relative for a file of the tree, else absolute; None without a file.
+
+    ``exact`` is False where the source at hand is another version's than the one that will run, so that a name which
+    it lacks is not known to be missing. ``reason`` says why the module is absent or unknown.
+    """
+
+    name: str
+    kind: ModuleKind
+    path: str | None = None
+    in_tree: bool = False
+    is_package: bool = False
+    folders: tuple[str, ...] = ()
+    exact: bool = True
+    reason: str = ""
+
+    @property
+    def found(self) -> bool:
+        return self.kind in (ModuleKind.SOURCE, ModuleKind.NAMESPACE, ModuleKind.OPAQUE)
+
+
+class Finder:
+    """Finds modules over the layers of a tree. ``python`` is (major, minor) of the Python that will run vLLM."""
+
+    def __init__(self, tree: Tree, python: tuple[int, int]) -> None:
+        self._tree = tree
+        self._python = python
+        self._specs: dict[str, ModuleSpec] = {}
+        self._listings: dict[str, frozenset[str]] = {}
+        self._files = frozenset(tree.files())
+        folders: set[str] = set()
+        compiled: dict[str, str] = {}
+        for path in (*self._files, *tree.compiled_modules()):
+            head = path.rpartition("/")[0]
+            while head and head not in folders:
+                folders.add(head)
+                head = head.rpartition("/")[0]
+            if path.endswith(_EXTENSIONS):
+                stem, _, name = path.rpartition("/")
+                compiled.setdefault(f"{stem}/{name.partition('.')[0]}", path)
+        self._folders = frozenset(folders)
+        self._compiled = compiled
+        self._tops = frozenset(folder for folder in folders if "/" not in folder)
+        self._search: tuple[str, ...] | None = None
+
+    # -- the public questions -------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> ModuleSpec:
+        """Where module ``name`` (absolute, dotted) is; always an answer."""
+        spec = self._specs.get(name)
+        if spec is None:
+            spec = self._specs[name] = self._find(name)
+        return spec
+
+    def name_of(self, path: str) -> str | None:
+        """The import path of a tree-relative Python file, None for a file that no import reaches."""
+        if not path.endswith(".py"):
+            return None
+        parts = path[:-3].split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        if not parts or not all(part.isidentifier() for part in parts):
+            return None
+        return ".".join(parts)
+
+    def tree_modules(self) -> list[str]:
+        """The import paths of all Python files of the tree, sorted by path."""
+        names = (self.name_of(path) for path in sorted(self._files))
+        return [name for name in names if name is not None]
+
+    def submodules(self, name: str) -> frozenset[str]:
+        """The last names of what a package's folders hold as modules."""
+        spec = self.find(name)
+        found: set[str] = set()
+        if spec.in_tree and spec.folders:
+            prefix = spec.folders[0] + "/"
+            for path in (*self._files, *self._compiled.values()):
+                if path.startswith(prefix):
+                    head, separator, _ = path[len(prefix) :].partition("/")
+                    if separator or head.endswith((".py", *_EXTENSIONS)):
+                        found.add(head.partition(".")[0])
+        else:
+            for folder in spec.folders:
+                for entry in self._listing(folder):
+                    found.add(entry.partition(".")[0])
+        return frozenset(entry for entry in found if entry.isidentifier() and entry != "__init__")
+
+    # -- how --------------------------------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> ModuleSpec:
+        parent, _, last = name.rpartition(".")
+        if not all(part.isidentifier() for part in name.split(".")):
+            return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{name!r} is no import path")
+        if parent:
+            return self._find_in_package(name, self.find(parent), last)
+        if name in self._tops:
+            found = self._in_tree(name, name)
+            if found is not None:
+                return found
+        if name in sys.stdlib_module_names or name in sys.builtin_module_names:
+            return self._in_stdlib(name, name)
+        return self._on_search_path(name)
+
+    def _find_in_package(self, name: str, parent: ModuleSpec, last: str) -> ModuleSpec:
+        if parent.kind is ModuleKind.ABSENT:
+            return ModuleSpec(name, ModuleKind.ABSENT, reason=parent.reason)
+        if parent.kind is ModuleKind.UNKNOWN:
+            return ModuleSpec(name, ModuleKind.UNKNOWN, reason=parent.reason)
+        if name in _STDLIB_ALIASES:
+            return ModuleSpec(name, ModuleKind.OPAQUE)
+        if parent.kind is ModuleKind.OPAQUE:
+            # A compiled package may register submodules of its own, and a package that is opaque as a whole has some.
+            return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"the source of {parent.name} is not at hand")
+        if not parent.folders:
+            return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{parent.name} is not a package")
+        if parent.in_tree:
+            found = self._in_tree(name, f"{parent.folders[0]}/{last}")
+        else:
+            found = self._in_folders(name, last, parent.folders, parent.exact)
+        if found is not None:
+            return found
+        if not parent.exact:
+            return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"{parent.name} is of another version than the one used")
+        return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{parent.name} has no module {last!r}")
+
+    def _in_tree(self, name: str, base: str) -> ModuleSpec | None:
+        package = f"{base}/__init__.py"
+        if package in self._files:
+            return ModuleSpec(name, ModuleKind.SOURCE, package, True, True, (base,))
+        if base in self._compiled:
+            return ModuleSpec(name, ModuleKind.OPAQUE, self._compiled[base], True)
+        if f"{base}.py" in self._files:
+            return ModuleSpec(name, ModuleKind.SOURCE, f"{base}.py", True)
+        if base in self._folders:
+            return ModuleSpec(name, ModuleKind.NAMESPACE, None, True, True, (base,))
+        return None
+
+    def _in_stdlib(self, name: str, last: str) -> ModuleSpec:
+        import sysconfig
+
+        folder = sysconfig.get_paths()["stdlib"]
+        near = self._python[0] == sys.version_info[0] and abs(self._python[1] - sys.version_info[1]) <= 2
+        if near:
+            exact = self._python == sys.version_info[:2]
+            found = self._in_folders(name, last, (folder,), exact)
+            if found is not None and found.kind is ModuleKind.SOURCE:
+                return found
+        return ModuleSpec(name, ModuleKind.OPAQUE)
+
+    def _on_search_path(self, name: str) -> ModuleSpec:
+        found = self._in_folders(name, name, self._search_path(), True)
+        if found is not None:
+            return found
+        if self._tree.whole_environment:
+            return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{name} is not installed")
+        return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"whether {name} is installed is not known")
+
+    def _in_folders(self, name: str, last: str, folders: tuple[str, ...], exact: bool) -> ModuleSpec | None:
+        portions: list[str] = []
+        for folder in folders:
+            entries = self._listing(folder)
+            inside = f"{folder}/{last}"
+            if last in entries and "__init__.py" in self._listing(inside):
+                return ModuleSpec(name, ModuleKind.SOURCE, f"{inside}/__init__.py", False, True, (inside,), exact)
+            compiled = next(
+                (entry for entry in entries if entry.endswith(_EXTENSIONS) and entry.partition(".")[0] == last), None
+            )
+            if compiled is not None:
+                return ModuleSpec(name, ModuleKind.OPAQUE, f"{folder}/{compiled}", exact=exact)
+            if f"{last}.py" in entries:
+                return ModuleSpec(name, ModuleKind.SOURCE, f"{inside}.py", exact=exact)
+            if last in entries and Path(inside).is_dir():
+                portions.append(inside)
+        if portions:
+            return ModuleSpec(name, ModuleKind.NAMESPACE, None, False, True, tuple(portions), exact)
+        return None
+
+    def _listing(self, folder: str) -> frozenset[str]:
+        found = self._listings.get(folder)
+        if found is None:
+            try:
+                found = frozenset(entry.name for entry in Path(folder).iterdir())
+            except OSError:
+                found = frozenset()
+            self._listings[folder] = found
+        return found
+
+    def _search_path(self) -> tuple[str, ...]:
+        """The tree's own folder, then the folders of other packages, then what their ``.pth`` files add."""
+        if self._search is None:
+            folders = [str(self._tree.root), *(str(folder) for folder in self._tree.packages)]
+            for folder in list(folders):
+                folders.extend(added for added in self._added_by_pth(folder) if added not in folders)
+            self._search = tuple(folders)
+        return self._search
+
+    def _added_by_pth(self, folder: str) -> list[str]:
+        added: list[str] = []
+        for entry in sorted(self._listing(folder)):
+            if not entry.endswith(".pth"):
+                continue
+            try:
+                text = (Path(folder) / entry).read_text("utf-8", "replace")
+            except OSError:
+                continue
+            for line in text.splitlines():
+                line = line.strip()
+                if line and not line.startswith(("#", "import ", "import\t")):
+                    where = Path(folder) / line
+                    if where.is_dir():
+                        added.append(str(where))
+        return added

@@ -1,0 +1,134 @@
+"""One module of the program: its facts, read when they are first asked for, and the names its body leaves behind."""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from preflight.program.cache import FactsCache
+from preflight.program.extract import MAX_BYTES, extract, facts_of, parse
+from preflight.program.facts import Hole, Import, ModuleFacts
+from preflight.program.finder import ModuleKind, ModuleSpec
+
+if TYPE_CHECKING:
+    from preflight.program.namespace import Namespace
+    from preflight.tree import Tree
+
+#: how many syntax trees are kept at once; one of a large model file takes some megabytes
+KEPT_TREES = 48
+
+
+class Module:
+    """A module that has a spec; ``facts`` is empty for one without source."""
+
+    __slots__ = ("_facts", "_loader", "exports", "name", "namespace", "spec")
+
+    def __init__(self, spec: ModuleSpec, loader: Loader) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self._loader = loader
+        self._facts: ModuleFacts | None = None
+        self.namespace: Namespace | None = None  # filled by the resolver
+        self.exports: tuple[tuple[str, ...], str | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"Module({self.name!r}, {self.spec.kind.value})"
+
+    @property
+    def path(self) -> str | None:
+        return self.spec.path
+
+    @property
+    def has_source(self) -> bool:
+        return self.spec.kind is ModuleKind.SOURCE
+
+    @property
+    def package(self) -> str:
+        """What a relative import of this module counts from."""
+        return self.name if self.spec.is_package else self.name.rpartition(".")[0]
+
+    @property
+    def facts(self) -> ModuleFacts:
+        if self._facts is None:
+            self._facts = self._loader.facts(self.spec) if self.has_source else ModuleFacts((), (), (), (), None)
+        return self._facts
+
+    @property
+    def hole(self) -> Hole | None:
+        return self.facts.hole
+
+    def absolute(self, item: Import) -> str | None:
+        """The absolute import path that an import statement names; None for one that climbs out of its package."""
+        if item.level == 0:
+            return item.module
+        base = self.package.split(".") if self.package else []
+        if item.level - 1 >= len(base):
+            return None
+        base = base[: len(base) - (item.level - 1)]
+        return ".".join([*base, item.module]) if item.module else ".".join(base)
+
+
+class Loader:
+    """Reads files into facts and syntax trees: nothing is parsed twice, trees are kept only for those who ask."""
+
+    def __init__(self, tree: Tree, cache: FactsCache) -> None:
+        self._tree = tree
+        self._cache = cache
+        self._trees: OrderedDict[str, tuple[ast.Module | Hole, bytes]] = OrderedDict()
+        self.parsed = 0
+
+    def data(self, spec: ModuleSpec) -> bytes | Hole:
+        """The bytes of a module's file."""
+        if spec.path is None:
+            return Hole("the module has no file", None, None)
+        try:
+            if spec.in_tree:
+                return self._tree.read(spec.path)
+            path = Path(spec.path)
+            if path.stat().st_size > MAX_BYTES:
+                return Hole("the file is too large to be read", None, None)
+            return path.read_bytes()
+        except OSError as error:
+            return Hole(f"the file cannot be read: {error.strerror or error}", None, None)
+        except Exception as error:
+            # the tree has an exception of its own for what it cannot read
+            return Hole(f"the file cannot be read: {getattr(error, 'reason', error)}", None, None)
+
+    def facts(self, spec: ModuleSpec) -> ModuleFacts:
+        """The facts of a module's file, from the cache or by parsing it."""
+        data = self.data(spec)
+        if isinstance(data, Hole):
+            return ModuleFacts((), (), (), (), None, data)
+        known = self._cache.get(data)
+        if known is not None:
+            return known
+        kept = self._trees.get(spec.name)
+        if kept is not None and isinstance(kept[0], ast.Module):
+            try:
+                facts = extract(kept[0], data)
+            except RecursionError:
+                facts = ModuleFacts((), (), (), (), None, Hole("the code is nested too deeply", None, None))
+        else:
+            self.parsed += 1
+            facts, tree = facts_of(data)
+            del tree
+        self._cache.put(data, facts)
+        return facts
+
+    def tree(self, spec: ModuleSpec) -> ast.Module | Hole:
+        """The syntax tree of a module's file, or why there is none. A bounded number of them is kept."""
+        kept = self._trees.get(spec.name)
+        if kept is None:
+            data = self.data(spec)
+            if isinstance(data, Hole):
+                return data
+            self.parsed += 1
+            kept = (parse(data), data)
+            self._trees[spec.name] = kept
+            if len(self._trees) > KEPT_TREES:
+                self._trees.popitem(last=False)
+        else:
+            self._trees.move_to_end(spec.name)
+        return kept[0]

@@ -1,0 +1,227 @@
+"""The program: every module, name and class of a tree, found when asked for."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from preflight.program.cache import FactsCache
+from preflight.program.classes import Base, Class, ClassMaker, Doubt, is_transparent
+from preflight.program.conditions import Platform, Truth, parse_expression
+from preflight.program.definitions import Definition, Kind, Missing, Resolution
+from preflight.program.extract import dotted
+from preflight.program.facts import Expression, FunctionFacts, Hole
+from preflight.program.finder import Finder, ModuleKind
+from preflight.program.modules import Loader, Module
+from preflight.program.resolver import Resolver
+from preflight.program.signatures import Signature
+
+if TYPE_CHECKING:
+    from preflight.tree import Tree
+
+
+class Program:
+    """The tree as Python. Nothing is read before it is asked for, and nothing is parsed twice.
+
+    ``python`` is (major, minor) of the Python that will run vLLM; None takes the tree's own, or this one's.
+    """
+
+    def __init__(self, tree: Tree, cache: FactsCache | None = None, python: tuple[int, int] | None = None) -> None:
+        self.tree = tree
+        self.platform = Platform(python=python or _python_of(tree))
+        self.finder = Finder(tree, self.platform.python)
+        self.loader = Loader(tree, cache if cache is not None else FactsCache(None))
+        self.resolver = Resolver(self, self.platform)
+        self.classes = ClassMaker(self)
+        self.object_class = self.classes.opaque("builtins", "object")
+        self._modules: dict[str, Module] = {}
+
+    # -- modules ------------------------------------------------------------------------------------------------------
+
+    def module(self, name: str) -> Module:
+        """The module of this import path; ``module.spec.kind`` says whether there is one."""
+        found = self._modules.get(name)
+        if found is None:
+            found = self._modules[name] = Module(self.finder.find(name), self.loader)
+        return found
+
+    def module_at(self, path: str) -> Module | None:
+        """The module of a tree-relative file; None if no import path leads to that file."""
+        name = self.finder.name_of(path)
+        if name is None:
+            return None
+        module = self.module(name)
+        return module if module.path == path else None
+
+    def tree_modules(self) -> Iterator[Module]:
+        """Every module of the tree that has source, by path. Asking each for its facts reads the whole tree."""
+        for name in self.finder.tree_modules():
+            module = self.module(name)
+            if module.has_source and module.spec.in_tree:
+                yield module
+
+    def syntax_tree(self, module: Module) -> ast.Module | Hole:
+        """The syntax tree of a module; only a bounded number is kept."""
+        return self.loader.tree(module.spec)
+
+    def importable(self, name: str) -> Truth:
+        """Whether importing the module succeeds, as far as its being there goes."""
+        kind = self.finder.find(name).kind
+        if kind is ModuleKind.ABSENT:
+            return Truth.NO
+        return Truth.MAYBE if kind is ModuleKind.UNKNOWN else Truth.YES
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def resolve(self, module: str, name: str) -> Resolution:
+        """``from module import name``: what it binds."""
+        return self.resolver.attribute(module, name)
+
+    def resolve_in(self, module: Module, text: str) -> Resolution:
+        """A name or dotted name as code of ``module`` sees it once the module has run."""
+        return self.resolver.dotted(module, text)
+
+    def names_of(self, module: str) -> tuple[str, ...]:
+        """All names that a module binds, its submodules included: what a near name is looked for in."""
+        found = self.module(module)
+        namespace = self.resolver.namespace(found)
+        names = list(namespace.names) if namespace is not None else []
+        names.extend(sorted(self.finder.submodules(module)))
+        listed = self.resolver.dunder_all(found) if found.has_source else None
+        return tuple(dict.fromkeys([*names, *(listed[0] if listed else ())]))
+
+    def near(self, name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
+        """The candidates that a misspelt name may have meant."""
+        return difflib.get_close_matches(name, list(candidates), count, 0.7)
+
+    def symbols(self, name: str) -> list[Definition]:
+        """Where the tree defines ``name`` at a module's top level, by class, function or assignment.
+
+        Files are searched as text first, so that only those which hold the name are read as Python.
+        """
+        found: list[Definition] = []
+        for module in self.modules_with(name):
+            bound = self.resolver.bound(module, name)
+            for definition in bound.definitions if bound is not None else ():
+                if definition.module == module.name and definition.kind is not Kind.MODULE:
+                    found.append(definition)
+        return found
+
+    def modules_with(self, word: str) -> Iterator[Module]:
+        """Modules of the tree whose text holds ``word`` as a whole word."""
+        import re
+
+        needle = word.encode()
+        pattern = re.compile(rb"(?<![0-9A-Za-z_])" + re.escape(needle) + rb"(?![0-9A-Za-z_])")
+        for module in self.tree_modules():
+            data = self.loader.data(module.spec)
+            if isinstance(data, bytes) and needle in data and pattern.search(data):
+                yield module
+
+    def lazy_attribute(self, module: Module, name: str) -> Resolution | None:
+        """What the module's own ``__getattr__`` gives for ``name``; None if it has none."""
+        namespace = self.resolver.namespace(module)
+        if namespace is None or "__getattr__" not in namespace.names:
+            return None
+        return Resolution(unknown=f"{module.name} makes names in its __getattr__")
+
+    # -- classes ------------------------------------------------------------------------------------------------------
+
+    def class_of(self, definition: Definition) -> Class | None:
+        """The class that a definition defines; None for what is no class."""
+        return self.classes.of(definition)
+
+    def find_class(self, module: str, name: str) -> Class | Resolution:
+        """The class that ``from module import name`` gives, or the resolution that says why there is not just one."""
+        found = self.resolve(module, name)
+        only = found.only
+        cls = self.classes.of(only) if only is not None else None
+        return cls if cls is not None else found
+
+    def bases_of(self, cls: Class) -> tuple[Base, ...]:
+        return self.classes.bases(cls)
+
+    def own_doubts(self, cls: Class) -> list[Doubt]:
+        return self.classes.doubts(cls)
+
+    def assigned_later(self, cls: Class) -> Mapping[str, tuple[Expression | None, Expression]]:
+        return self.classes.assigned_later(cls)
+
+    def name_in_class(self, module: Module, cls: Class, name: str) -> Resolution:
+        """A name as the statement of ``cls`` sees it: the classes around it first, then the module."""
+        outer = cls.qualname.rpartition(".")[0]
+        if outer and "<locals>" not in outer:
+            head = name.partition(".")[0]
+            found = self.resolver.dotted(module, f"{outer}.{head}")
+            if found.definitions:
+                return self.resolver.dotted(module, f"{outer}.{name}")
+        return self.resolver.dotted(module, name)
+
+    def class_member(self, owner: Definition, name: str) -> Resolution:
+        """``Class.name`` where it is defined by the class's own body; unknown otherwise."""
+        cls = self.classes.of(owner)
+        if cls is None:
+            return Resolution(unknown=f"what {owner.target} is, is not known")
+        member = cls.lookup(name)
+        if member is None:
+            if cls.has(name) is False:
+                return Resolution(missing=Missing(owner.module, f"{owner.name}.{name}", f"{owner.target} lacks it"))
+            return Resolution(unknown=f"{owner.target} is not known in full")
+        module = self.module(member.owner.module)
+        binding = member.facts
+        if binding is None:
+            return Resolution((Definition(Kind.OPAQUE, member.owner.module, f"{member.owner.qualname}.{name}"),))
+        return self.resolver.binding(module, binding)
+
+    def decorator_targets(self, cls: Class) -> list[Definition]:
+        """What the decorators of a class are, as far as they are names or calls of names."""
+        facts = cls.facts
+        if facts is None:
+            return []
+        module = self.module(cls.module)
+        return [found for decorator in facts.decorators for found in self.decorator(module, decorator)]
+
+    def decorator(self, module: Module, decorator: Expression) -> tuple[Definition, ...]:
+        """The definitions that a decorator may be; empty if it is no name or call of a name."""
+        node = parse_expression(decorator.text)
+        if isinstance(node, ast.Call):
+            node = node.func
+        name = dotted(node) if node is not None else None
+        return self.resolver.dotted(module, name).definitions if name is not None else ()
+
+    def decorator_doubts(self, cls: Class) -> list[Doubt]:
+        """Decorators that may change the class in ways that are not known."""
+        found: list[Doubt] = []
+        module = self.module(cls.module)
+        for decorator in cls.facts.decorators if cls.facts is not None else ():
+            targets = self.decorator(module, decorator)
+            if not targets or not all(is_transparent(target.target) for target in targets):
+                found.append(Doubt(f"what its decorator {decorator.text} does is not known", cls.path, decorator.line))
+        return found
+
+    # -- signatures ---------------------------------------------------------------------------------------------------
+
+    def signature(self, module: Module, function: FunctionFacts) -> Signature:
+        """The signature of a function as its callers see it, ``self`` included; inexact behind unknown decorators."""
+        for decorator in function.decorators:
+            if decorator.text in ("staticmethod", "classmethod", "property"):
+                continue
+            targets = self.decorator(module, decorator)
+            if not targets or not all(is_transparent(target.target) for target in targets):
+                reason = f"what its decorator {decorator.text} does is not known"
+                return Signature(function.parameters, False, reason)
+        return Signature(function.parameters)
+
+
+def _python_of(tree: Tree) -> tuple[int, int]:
+    """The Python that will run the tree: the one its environment has, else this one."""
+    import sys
+
+    text = tree.facts.python
+    if text:
+        parts = text.split(".")
+        if len(parts) >= 2 and parts[0].isdigit() and parts[1].isdigit():
+            return int(parts[0]), int(parts[1])
+    return sys.version_info[0], sys.version_info[1]

@@ -1,0 +1,396 @@
+"""Names, resolved as importing or reading them would: through re-exports, aliases, stars and both arms of a doubt."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from preflight.program.conditions import Platform, Truth, decide, parse_expression
+from preflight.program.definitions import Definition, Kind, Missing, Resolution
+from preflight.program.extract import dotted
+from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import
+from preflight.program.finder import ModuleKind
+from preflight.program.modules import Module
+from preflight.program.namespace import Binding, Namespace, Questions, StarName, run_body
+
+if TYPE_CHECKING:
+    from preflight.program.program import Program
+
+#: what every module object has without any statement; PEP 451 and the data model name them
+MODULE_ATTRIBUTES = frozenset(
+    {"__name__", "__doc__", "__file__", "__package__", "__loader__", "__spec__", "__dict__", "__builtins__",
+     "__cached__", "__annotations__", "__class__"}
+)  # fmt: skip
+
+
+class Resolver:
+    """Answers for one program. Cycles of imports end in "maybe", never in recursion without end."""
+
+    def __init__(self, program: Program, platform: Platform) -> None:
+        self._program = program
+        self._platform = platform
+        self._names: dict[tuple[str, str], Resolution] = {}
+        self._asking: set[tuple[str, str]] = set()
+        self._running: set[str] = set()
+
+    # -- namespaces -----------------------------------------------------------------------------------------------
+
+    def namespace(self, module: Module) -> Namespace | None:
+        """The names of a module's body; None while that very body is being followed further up."""
+        if module.namespace is None:
+            if module.name in self._running:
+                return None
+            self._running.add(module.name)
+            try:
+                module.namespace = run_body(module.facts.body, self.questions(module))
+            finally:
+                self._running.discard(module.name)
+        return module.namespace
+
+    def questions(self, module: Module) -> Questions:
+        """What following the statements of ``module`` has to ask."""
+        return Questions(
+            test=lambda test: self.test(module, test),
+            succeeds=lambda item: self.import_succeeds(module, item),
+            star=lambda item: self.star(module, item),
+        )
+
+    def test(self, module: Module, test: Expression) -> Truth:
+        """Whether the test of an ``if`` in the body of ``module`` holds."""
+        return decide(test, self._platform, module.name)
+
+    def import_succeeds(self, module: Module, item: Import) -> Truth:
+        """Whether one name of an import statement can be had, as far as modules and names go."""
+        target = module.absolute(item)
+        if target is None:
+            return Truth.NO
+        if item.name in (None, "*"):
+            return self._program.importable(target)
+        found = self.imported(module, item)
+        if found.exists is not Truth.YES:
+            return found.exists
+        return self._program.importable(target)
+
+    def star(self, module: Module, item: Import) -> tuple[str, Iterable[str], str | None]:
+        """The names that ``from x import *`` brings, and why they may not be all."""
+        target = module.absolute(item)
+        if target is None:
+            return "", (), "the relative import climbs out of its package"
+        names, reason = self.exports(target)
+        return target, names, reason
+
+    def exports(self, name: str) -> tuple[tuple[str, ...], str | None]:
+        """The public names of a module as a star import takes them, and why they may not be all."""
+        module = self._program.module(name)
+        if not module.has_source:
+            reason = module.spec.reason or f"the source of {name} is not at hand"
+            return (), None if module.spec.kind in (ModuleKind.ABSENT, ModuleKind.NAMESPACE) else reason
+        if module.exports is None:
+            namespace = self.namespace(module)
+            if namespace is None:
+                return (), f"{name} is part of an import cycle"
+            module.exports = self._exports(module, namespace)
+        return module.exports
+
+    def _exports(self, module: Module, namespace: Namespace) -> tuple[tuple[str, ...], str | None]:
+        reason = self.openness(module, namespace)
+        if "__all__" in namespace.names:
+            listed, problem = self._dunder_all(module, namespace)
+            return tuple(listed), problem
+        return tuple(name for name in namespace.names if not name.startswith("_")), reason
+
+    def dunder_all(self, module: Module) -> tuple[tuple[str, ...], str | None] | None:
+        """What ``__all__`` lists, and why the list may be longer or shorter; None without ``__all__``."""
+        namespace = self.namespace(module)
+        if namespace is None or "__all__" not in namespace.names:
+            return None
+        listed, problem = self._dunder_all(module, namespace)
+        return tuple(listed), problem
+
+    def _dunder_all(self, module: Module, namespace: Namespace) -> tuple[list[str], str | None]:
+        listed: list[str] = []
+        problem: str | None = None
+        for effect, certain in namespace.effects:
+            value: Expression | None
+            if isinstance(effect, Assign) and effect.name == "__all__":
+                value = effect.value
+                if effect.kind == "=" and certain:
+                    listed, problem = [], None
+            elif isinstance(effect, Call) and effect.value.text.startswith("__all__."):
+                node = parse_expression(effect.value.text)
+                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                    problem = "__all__ is changed by a call"
+                    continue
+                words = self._words(module, node.args[0])
+                if (node.func.attr == "append" and words is not None) or (
+                    node.func.attr == "extend" and words is not None
+                ):
+                    listed.extend(words)
+                elif node.func.attr == "remove" and words is not None:
+                    listed = [name for name in listed if name not in words]
+                else:
+                    problem = "__all__ is changed by a call"
+                continue
+            else:
+                continue
+            node = parse_expression(value.text) if value is not None else None
+            words = self._words(module, node) if node is not None else None
+            if words is None:
+                problem = "__all__ is computed"
+            else:
+                listed.extend(words)
+            if not certain:
+                problem = problem or "__all__ depends on a condition"
+        return list(dict.fromkeys(listed)), problem
+
+    def _words(self, module: Module, node: ast.expr) -> list[str] | None:
+        """The strings of an expression that makes a list of names."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return [node.value]
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            words: list[str] = []
+            for element in node.elts:
+                inner = element.value if isinstance(element, ast.Starred) else element
+                found = self._words(module, inner)
+                if found is None:
+                    return None
+                words.extend(found)
+            return words
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self._words(module, node.left), self._words(module, node.right)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.Call) and dotted(node.func) in ("list", "tuple", "sorted") and len(node.args) == 1:
+            return self._words(module, node.args[0])
+        if isinstance(node, ast.Attribute):
+            if node.attr == "__all__":
+                owner = dotted(node.value)
+                found = self.dotted(module, owner).only if owner is not None else None
+                if found is not None and found.kind is Kind.MODULE:
+                    names, problem = self.exports(found.module)
+                    return None if problem else list(names)
+            elif node.attr == "__name__":
+                owner = dotted(node.value)
+                return [owner.rpartition(".")[2]] if owner else None
+        return None
+
+    def openness(self, module: Module, namespace: Namespace | None) -> str | None:
+        """Why the module may have names that no statement of it shows; None for a module that is all there."""
+        facts = module.facts
+        if facts.hole is not None:
+            return f"{module.path} cannot be read as Python: {facts.hole.message}"
+        if facts.replaced is not None:
+            return f"{module.name} replaces itself in sys.modules"
+        if facts.dynamic:
+            return f"in {module.name} {facts.dynamic[0][0]} (line {facts.dynamic[0][1]})"
+        if namespace is not None and namespace.open_stars:
+            item, reason = namespace.open_stars[0]
+            return f"line {item.line} of {module.name} imports all names of a module, and {reason}"
+        if not module.spec.exact:
+            return f"{module.name} is of another version than the one that will run"
+        return None
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def attribute(self, module_name: str, name: str) -> Resolution:
+        """``from module_name import name``: what it binds."""
+        key = (module_name, name)
+        known = self._names.get(key)
+        if known is not None:
+            return known
+        if key in self._asking:
+            return Resolution(unknown=f"{name} of {module_name} is defined in terms of itself by a cycle of imports")
+        self._asking.add(key)
+        try:
+            found = self._attribute(module_name, name)
+        finally:
+            self._asking.discard(key)
+        if not self._asking:
+            # an answer found inside of a cycle may be weaker than the one found from outside
+            self._names[key] = found
+        elif found.unknown is None:
+            self._names[key] = found
+        return found
+
+    def _attribute(self, module_name: str, name: str) -> Resolution:
+        module = self._program.module(module_name)
+        kind = module.spec.kind
+        if kind is ModuleKind.ABSENT:
+            return Resolution(missing=Missing(self._first_absent(module_name), None, module.spec.reason))
+        if kind is ModuleKind.UNKNOWN or kind is ModuleKind.OPAQUE:
+            reason = module.spec.reason or f"{module_name} is compiled, or its source is not at hand"
+            opaque = Definition(Kind.OPAQUE, module_name, name)
+            return Resolution((opaque,), unknown=reason)
+        if name in MODULE_ATTRIBUTES or (name == "__path__" and module.spec.is_package):
+            return Resolution((Definition(Kind.VALUE, module_name, name, module.path, 1),))
+        if kind is ModuleKind.SOURCE:
+            found = self.bound(module, name)
+            if found is not None:
+                return found
+        submodule = self._program.finder.find(f"{module_name}.{name}")
+        if submodule.found:
+            return Resolution((self.module_definition(submodule.name),))
+        if kind is ModuleKind.SOURCE:
+            lazy = self._program.lazy_attribute(module, name)
+            if lazy is not None:
+                return lazy
+            reason = self.openness(module, self.namespace(module))
+            if reason is not None:
+                return Resolution(unknown=reason)
+        return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
+
+    def bound(self, module: Module, name: str) -> Resolution | None:
+        """What the statements of ``module`` bind to ``name``; None if none does."""
+        namespace = self.namespace(module)
+        if namespace is None:
+            # The module is being followed further up: what it says about the name, without deciding any test.
+            bindings: tuple[Binding, ...] = tuple(_statements_binding(module, name))
+            if not bindings:
+                return Resolution(unknown=f"{module.name} is part of an import cycle")
+        else:
+            bindings = namespace.names.get(name, ())
+        if not bindings and name in module.facts.globals:
+            return Resolution((Definition(Kind.VALUE, module.name, name, module.path),), may_be_unbound=True)
+        if not bindings or bindings == (None,):
+            return None
+        found = self.join([self.binding(module, binding) for binding in bindings if binding is not None])
+        if None in bindings:
+            found = Resolution(found.definitions, None, found.unknown, True)
+        if name in module.facts.globals:
+            reason = f"functions of {module.name} rebind {name} (global)"
+            found = Resolution(found.definitions, found.missing, found.unknown or reason, found.may_be_unbound)
+        return found
+
+    def binding(self, module: Module, binding: Binding) -> Resolution:
+        """What one statement binds."""
+        if isinstance(binding, Import):
+            return self.imported(module, binding)
+        if isinstance(binding, StarName):
+            return self.attribute(binding.module, binding.name)
+        if isinstance(binding, ClassFacts):
+            where = (module.path, binding.line, binding.column)
+            return Resolution((Definition(Kind.CLASS, module.name, binding.qualname, *where, binding),))
+        if isinstance(binding, FunctionFacts):
+            where = (module.path, binding.line, binding.column)
+            return Resolution((Definition(Kind.FUNCTION, module.name, binding.qualname, *where, binding),))
+        assert isinstance(binding, Assign)
+        return self._assigned(module, binding)
+
+    def _assigned(self, module: Module, item: Assign) -> Resolution:
+        text = item.value.text if item.kind == "=" and item.value is not None else ""
+        key = (module.name, f"={item.name}@{item.line}")
+        if _is_alias(text, item.name) and key not in self._asking:
+            self._asking.add(key)
+            try:
+                found = self.dotted(module, text)
+            finally:
+                self._asking.discard(key)
+            if found.definitions and all(d.kind is not Kind.VALUE for d in found.definitions):
+                return found
+        value = Definition(Kind.VALUE, module.name, item.name, module.path, item.line, item.column, item)
+        return Resolution((value,))
+
+    def imported(self, module: Module, item: Import) -> Resolution:
+        """What one name of an import statement binds."""
+        target = module.absolute(item)
+        if target is None:
+            missing = Missing(item.module, item.name, "the relative import climbs out of its package")
+            return Resolution(missing=missing)
+        if item.name is None:
+            spec = self._program.finder.find(target)
+            if spec.kind is ModuleKind.ABSENT and not self._registered(target):
+                return Resolution(missing=Missing(self._first_absent(target), None, spec.reason))
+            bound = target if item.aliased else target.partition(".")[0]
+            unknown = spec.reason if spec.kind is ModuleKind.UNKNOWN else None
+            return Resolution((self.module_definition(bound),), unknown=unknown)
+        found = self.attribute(target, item.name)
+        if found.missing is not None and found.missing.name is None and self._registered(found.missing.module):
+            return Resolution(unknown=f"{found.missing.module} is put into sys.modules by a statement")
+        return found
+
+    def _registered(self, name: str) -> bool:
+        """Whether a package on the way writes ``sys.modules`` entries, of which this may be one."""
+        parent = name.rpartition(".")[0]
+        while parent:
+            module = self._program.module(parent)
+            if module.has_source and any("sys.modules" in what for what, _ in module.facts.dynamic):
+                return True
+            parent = parent.rpartition(".")[0]
+        return False
+
+    def _first_absent(self, name: str) -> str:
+        """The module that Python names in its ModuleNotFoundError: the outermost one that is not there."""
+        parts = name.split(".")
+        for count in range(1, len(parts)):
+            outer = ".".join(parts[:count])
+            if self._program.finder.find(outer).kind is ModuleKind.ABSENT:
+                return outer
+        return name
+
+    def module_definition(self, name: str) -> Definition:
+        return Definition(Kind.MODULE, name, "", self._program.finder.find(name).path, 1, 1)
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def dotted(self, module: Module, text: str) -> Resolution:
+        """What a name or a dotted name means at the end of the body of ``module``."""
+        head, *rest = text.split(".")
+        found = self.bound(module, head)
+        if found is None:
+            found = self._unbound(module, head)
+        for name in rest:
+            found = self.join([self.member(definition, name) for definition in found.definitions], found)
+        return found
+
+    def _unbound(self, module: Module, name: str) -> Resolution:
+        import builtins
+
+        if hasattr(builtins, name) or name in MODULE_ATTRIBUTES:
+            builtin = getattr(builtins, name, None)
+            kind = Kind.CLASS if isinstance(builtin, type) else Kind.FUNCTION if callable(builtin) else Kind.VALUE
+            return Resolution((Definition(kind, "builtins", name),))
+        reason = self.openness(module, module.namespace)
+        if reason is not None:
+            return Resolution(unknown=reason)
+        return Resolution(missing=Missing(module.name, name, f"{module.name} has no {name!r}"))
+
+    def member(self, owner: Definition, name: str) -> Resolution:
+        """``owner.name``: of a module its attribute, of a class what its body defines; else unknown."""
+        if owner.kind is Kind.MODULE:
+            return self.attribute(owner.module, name)
+        if owner.kind is Kind.OPAQUE:
+            opaque = Definition(Kind.OPAQUE, owner.module, f"{owner.name}.{name}")
+            return Resolution((opaque,), unknown=f"the source of {owner.module} is not at hand")
+        if owner.kind is Kind.CLASS:
+            return self._program.class_member(owner, name)
+        return Resolution(unknown=f"what {owner.target} is, is only known when it runs")
+
+    def join(self, found: list[Resolution], before: Resolution | None = None) -> Resolution:
+        """The alternatives together. What is missing in one of them only makes the name possibly unbound."""
+        definitions = tuple(dict.fromkeys(definition for one in found for definition in one.definitions))
+        unknown = next((one.unknown for one in found if one.unknown is not None), None)
+        missing = next((one.missing for one in found if one.missing is not None), None)
+        unbound = any(one.may_be_unbound for one in found)
+        if before is not None:
+            unknown = before.unknown or unknown
+            unbound = unbound or before.may_be_unbound
+            if not found:
+                return Resolution((), before.missing, unknown, unbound)
+        if missing is not None and (definitions or unknown is not None):
+            return Resolution(definitions, None, unknown, True)
+        return Resolution(definitions, missing, unknown, unbound)
+
+
+def _is_alias(text: str, name: str) -> bool:
+    """Whether ``name = text`` gives another name to what ``text`` names."""
+    return text.replace(".", "a").isidentifier() and text not in ("None", "True", "False", name)
+
+
+def _statements_binding(module: Module, name: str) -> Iterable[Binding]:
+    """Every statement directly in the body that binds ``name``, without following conditions."""
+    for item in module.facts.body:
+        if isinstance(item, Import):
+            if item.bound == name:
+                yield item
+        elif isinstance(item, (FunctionFacts, ClassFacts, Assign)) and item.name == name:
+            yield item

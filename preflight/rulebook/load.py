@@ -1,0 +1,177 @@
+"""Rule files -> Rulebook: our own from the installed package or the checkout, others from a patch repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from preflight.errors import RuleFileError
+from preflight.rulebook.book import Rulebook
+from preflight.rulebook.reader import check_specifiers, read_rule
+from preflight.rulebook.rule import Rule, Status
+from preflight.rulebook.store import Store
+
+#: No rule file is near this size; what is larger was put there by mistake.
+MAX_BYTES = 256 * 1024
+#: Codes of this prefix are ours; a later release may give a meaning to any of them.
+OUR_PREFIX = "PF"
+
+
+def load_rulebook(
+    extra: Sequence[Path] = (),
+    known_checks: frozenset[str] | None = None,
+    *,
+    parametrised: frozenset[str] = frozenset(),
+    cache: Path | None = None,
+) -> Rulebook:
+    """Read our own rules and those in the folders of ``extra``.
+
+    ``known_checks``: the ids of all checks; every rule must name one of them, and every one must be named by a rule
+    of ours (None: not compared, for those who only want the texts). ``parametrised``: the checks that take parameters,
+    which are the only ones that rules in ``extra`` may name. ``cache``: a folder of the user's cache where the parsed
+    form of the files is kept; parsing TOML is the slow part of loading. Raises RuleFileError.
+    """
+    store = Store(cache)
+    own_folder = own_rules_folder()
+    own = _read_folder(own_folder, store)
+    theirs = [rule for folder in extra for rule in _read_folder(folder, store)]
+    for rule in theirs:
+        if rule.code.startswith(OUR_PREFIX):
+            raise _wrong(
+                rule,
+                f"the code `{rule.code}` begins with `{OUR_PREFIX}`, which is kept for preflight's own rules",
+                "choose another prefix",
+            )
+    _refuse_doubles([*own, *theirs])
+    if known_checks is not None:
+        _match(own, theirs, known_checks, parametrised, own_folder)
+    return Rulebook(tuple(sorted([*own, *theirs], key=lambda rule: (not rule.code.startswith(OUR_PREFIX), rule.code))))
+
+
+def own_rules_folder() -> Path:
+    """Where our rule files are: inside the package when it was installed from a wheel, beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "_rules", package.parent / "rules"):
+        if folder.is_dir():
+            return folder
+    raise RuleFileError(
+        f"the rule files are missing from {package / '_rules'}",
+        "this installation is incomplete: install preflight anew",
+    )
+
+
+def _read_folder(folder: Path, store: Store) -> list[Rule]:
+    texts = {file: _text(file) for file in _files(folder)}
+    if not texts:
+        raise RuleFileError(
+            f"{folder} holds no rule file",
+            "rule files are called like `PF101-syntax-error.toml`; or take the folder out of `rules`",
+        )
+    known = store.load(folder, texts.values())
+    documents = known if known is not None else {file.name: _parse(file, text) for file, text in texts.items()}
+    rules = [read_rule(documents[file.name], file, text) for file, text in texts.items()]
+    if known is None:
+        for rule in rules:
+            check_specifiers(rule, texts[rule.file])
+        store.save(folder, texts.values(), documents)
+    return rules
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".toml") and not name.startswith("."))  # noqa: PTH208
+    except OSError as error:
+        raise RuleFileError(
+            f"the rule folder {folder} cannot be read: {error.strerror}", "correct `rules` in the configuration"
+        ) from error
+    return [folder / name for name in names]
+
+
+def _text(file: Path) -> str:
+    try:
+        # Opening a named pipe would wait for ever, so look first.
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise RuleFileError(f"{file} is no regular file", "put a rule file there, or take it away")
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise RuleFileError(f"{file} cannot be read: {error.strerror}", "make it readable, or take it away") from error
+    if len(data) > MAX_BYTES:
+        raise RuleFileError(f"{file} is larger than {MAX_BYTES // 1024} KiB, which no rule file is", "take it away")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleFileError(
+            f"{file}:{line}: the byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8 text"
+        ) from error
+
+
+def _parse(file: Path, text: str) -> Mapping[str, Any]:
+    from preflight.toml import TomlError, parse_toml
+
+    try:
+        return parse_toml(text)
+    except TomlError as error:
+        raise RuleFileError(f"{file} is not valid TOML: {error}", "correct it at that place") from error
+
+
+def _refuse_doubles(rules: Iterable[Rule]) -> None:
+    for attribute in ("code", "name"):
+        seen: dict[str, Rule] = {}
+        for rule in rules:
+            word = getattr(rule, attribute)
+            if word in seen:
+                raise _wrong(
+                    rule,
+                    f"the {attribute} `{word}` is also that of {seen[word].file}",
+                    f"give one of them another {attribute}",
+                )
+            seen[word] = rule
+
+
+def _match(
+    own: list[Rule], theirs: list[Rule], known: frozenset[str], parametrised: frozenset[str], folder: Path
+) -> None:
+    """Rules and checks, both ways: no rule without its check, no check without its rule."""
+    alive = [rule for rule in own if rule.status is not Status.REMOVED]
+    for rule in (*alive, *theirs):
+        if rule.check not in known:
+            raise _wrong(
+                rule, f"no check is called `{rule.check}`", f"{_near(rule.check, known)}name a check that exists"
+            )
+    for rule in theirs:
+        if rule.check not in parametrised:
+            can = (
+                f"the checks that do are {', '.join(sorted(parametrised))}"
+                if parametrised
+                else "none of this release does"
+            )
+            raise _wrong(
+                rule, f"the check `{rule.check}` takes no parameters, so a second rule for it says nothing new", can
+            )
+    first: dict[str, Rule] = {}
+    for rule in alive:
+        other = first.setdefault(rule.check, rule)
+        if other is not rule and not (rule.parameters and other.parameters):
+            raise _wrong(
+                rule,
+                f"the check `{rule.check}` is already that of {other.file}",
+                "give both [parameters], or one another check",
+            )
+    for check in sorted(known - first.keys()):
+        raise RuleFileError(f"{folder}: no rule names the check `{check}`", "add its rule file")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1)
+    return f"did you mean `{near[0]}`? " if near else ""
+
+
+def _wrong(rule: Rule, problem: str, way_out: str) -> RuleFileError:
+    return RuleFileError(f"{rule.file}: {problem}", way_out)

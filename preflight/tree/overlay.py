@@ -1,0 +1,254 @@
+"""Lays files and diffs over a tree in memory: ``--overlay`` and the PATH arguments, in the order they are given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from preflight.errors import TreeError, UsageError
+from preflight.tree.diff import apply, looks_like_diff, read_diff
+from preflight.tree.gather import Given, Selection, gather, repository_name
+from preflight.tree.kinds import OutsideFile, SourceUnreadable
+from preflight.tree.locate import PACKAGE
+from preflight.tree.paths import absolute
+from preflight.tree.placing import Places
+from preflight.tree.record import is_compiled
+from preflight.tree.tree import Tree
+
+#: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it.
+_COMMON = 0.25
+
+
+def lay_over(
+    tree: Tree, overlays: Sequence[str], paths: Sequence[str], selection: Selection, *, only_patched: bool = False
+) -> Tree:
+    """``tree`` with all that is given laid over it; its ``selected`` and ``outside`` say what the user asked for:
+    of the tree's own files that a PATH names, all, or those of the patched set if ``only_patched``.
+
+    Raises TreeError for a path that cannot be read and for a diff that does not apply, UsageError for an overlay that
+    has nothing that could be laid over.
+    """
+    work = _Work(tree)
+    for given in overlays:
+        work.overlay(given, *gather(given, "--overlay", selection))
+    for given in paths:
+        inside = inside_tree(given, tree.root)
+        if inside is not None:
+            work.select(given, inside)
+        else:
+            work.path(given, *gather(given, "PATH", selection))
+    return work.done(limited=selection.limited, only_patched=only_patched or selection.limited)
+
+
+def inside_tree(given: str, root: Path) -> str | None:
+    """The tree's own path (``""`` for its root) that a PATH names; None if it names something else."""
+    path = absolute(given)
+    for place, top in ((path, root), (Path(os.path.realpath(path)), Path(os.path.realpath(root)))):
+        if place == top:
+            return ""
+        if place.is_relative_to(top / PACKAGE):
+            return place.relative_to(top).as_posix()
+    return None
+
+
+@dataclass
+class _Work:
+    """The tree while things are laid over it."""
+
+    tree: Tree
+    laid: set[str] = field(default_factory=set)  #: paths of overlays that the user asked for
+    picked: set[str] | None = None  #: files of the tree itself that the user asked for
+    outside: dict[str, OutsideFile] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
+        """``--overlay``: a diff, a folder of diffs, a file, or a folder of files."""
+        places = Places(tuple(self.tree.files()))
+        diffs = [file for file in files if file.is_diff or (len(files) == 1 and _is_diff(file))]
+        placed: dict[str, Given] = {}
+        rest: list[Given] = []
+        for file in files:
+            if file.is_diff or file in diffs:
+                continue
+            parts = file.file.parts
+            below = parts if len(file.parts) == 1 else parts[-len(file.parts) - 1 :]
+            path = places.mirrored(parts) or places.inside(below) or _bare(file, places)
+            if path is None or not _can_be_laid(path):
+                rest.append(file)
+            else:
+                placed[path] = file
+        if diffs and placed:
+            raise UsageError(
+                f"--overlay {given} holds diffs ({diffs[0].file.name}) and files of the tree ({next(iter(placed))}): "
+                "which are laid over first is not clear.",
+                "Give them one after the other: --overlay FOLDER_OF_FILES --overlay FOLDER_OF_DIFFS.",
+            )
+        if not diffs and not placed:
+            raise UsageError(
+                f"--overlay {given} has nothing that could be laid over the tree: no diff, and no file whose path from "
+                f"a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
+                f"Lay the files out as in the tree: {PACKAGE}/model_executor/models/NAME.py.",
+            )
+        for file in _in_order(diffs, files):
+            self._apply(file, file.file in changed)
+        self._lay(placed, changed)
+        if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
+            self.notes.append(
+                f"--overlay {given} has {len(others)} Python files that mirror no path of the tree ({others[0]}): they "
+                "are not laid over it."
+            )
+
+    def path(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
+        """A PATH of a patch repository: overlays by their place or their name, the rest is code that uses the tree."""
+        places = Places(tuple(self.tree.files()))
+        placed: dict[str, Given] = {}
+        rest: list[Given] = []
+        tops: set[tuple[str, ...]] = set()
+        for file in files:
+            path = places.mirrored(file.file.parts)
+            if path is not None and _can_be_laid(path):
+                placed[path] = file
+                tops.add(file.file.parts[: -len(path.split("/"))])
+            else:
+                rest.append(file)
+        diffs: list[Given] = []
+        for file in rest:
+            path = _added(file, tops, places)
+            if path is not None and _can_be_laid(path):
+                placed[path] = file
+            elif file.is_diff:
+                diffs.append(file)
+            elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
+                name = repository_name(file.file)
+                self.outside[name] = OutsideFile(name, "" if file.staged else str(file.file), file.data)
+        if len(files) == 1 and diffs:
+            self._apply(diffs[0], diffs[0].file in changed)
+        elif diffs:
+            self.notes.append(
+                f"{given} has {len(diffs)} diffs ({diffs[0].file.name}), which are not laid over the tree; --overlay "
+                "does that."
+            )
+        self._lay(placed, changed)
+
+    def select(self, given: str, inside: str) -> None:
+        """A PATH that points into the tree itself."""
+        top = f"{inside}/" if inside else f"{PACKAGE}/"
+        found = [path for path in self.tree.files() if path == inside or path.startswith(top)]
+        if not found:
+            raise TreeError(f"PATH {given}: the tree has no such file or folder.", "Name a file that is there.")
+        self.picked = (self.picked or set()).union(found)
+
+    def done(self, *, limited: bool, only_patched: bool) -> Tree:
+        """The tree, with what was asked for."""
+        selected: set[str] | None = None
+        patched = {file.path for file in self.tree.facts.patched}
+        if self.picked is not None:
+            selected = (self.picked & patched if only_patched else self.picked) | self.laid
+        elif limited:
+            selected = self.laid & patched
+        return replace(
+            self.tree,
+            selected=None if selected is None else tuple(sorted(selected)),
+            outside=(*self.tree.outside, *self.outside.values()),
+            notes=(*self.tree.notes, *self.notes),
+        )
+
+    def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
+        """Lays a file over the path that alone has its name, if the two have more in common than the name."""
+        path = _bare(file, places)
+        if path is None:
+            return False
+        if _common(_read(self.tree, path), file.data) < _COMMON:
+            self.notes.append(
+                f"{file.file.name} has the name of {path} but little of its text: it is taken for code that uses the "
+                f"tree (--overlay {file.file.name} lays it over)."
+            )
+            return False
+        placed.setdefault(path, file)
+        return True
+
+    def _lay(self, placed: dict[str, Given], changed: frozenset[Path]) -> None:
+        if placed:
+            self.tree = self.tree.with_overlay(
+                {path: file.data for path, file in placed.items()},
+                origins={path: file.file for path, file in placed.items() if not file.staged},
+            )
+            self.laid.update(path for path, file in placed.items() if file.file in changed)
+
+    def _apply(self, file: Given, asked: bool) -> None:
+        """Lays a diff over the tree. Raises TreeError if it does not apply exactly."""
+        name = repository_name(file.file)
+        places = Places(tuple(self.tree.files()))
+        applied = apply(read_diff(file.data, name), name, places.of_diff, lambda path: _existing(self.tree, path))
+        failures = [f for f in applied.failures if f.path not in self.tree.absent]
+        if failures:
+            more = f" ({len(failures) - 1} more hunks do not apply either.)" if len(failures) > 1 else ""
+            raise TreeError(
+                failures[0].message + more,
+                "Make the diff anew against this tree, or name the release that it was made for: --vllm VERSION.",
+            )
+        changes = {path: data for path, data in applied.changes.items() if _can_be_laid(path)}
+        self.tree = self.tree.with_overlay(changes)
+        if asked:
+            self.laid.update(changes)
+        if aside := [*applied.skipped, *(f.path for f in applied.failures)]:
+            self.notes.append(
+                f"{name} also changes {len(aside)} files that are not checked ({aside[0]}): they are not in the tree's "
+                f"{PACKAGE}/, or not text."
+            )
+
+
+def _in_order(diffs: Sequence[Given], files: Sequence[Given]) -> list[Given]:
+    """Diffs by name, or as a ``series`` file beside them (quilt's) says."""
+    series = next((file for file in files if file.parts == ("series",)), None)
+    if series is None:
+        return sorted(diffs, key=lambda file: file.parts)
+    by_name = {"/".join(file.parts): file for file in diffs}
+    lines = (line.partition("#")[0].split() for line in series.data.decode("utf-8", "replace").splitlines())
+    names = [words[0] for words in lines if words]
+    for name in names:
+        if name not in by_name:
+            raise TreeError(f"{series.file} names {name}, which is not beside it.", "Correct the series file.")
+    return [by_name[name] for name in names]
+
+
+def _is_diff(file: Given) -> bool:
+    return file.is_diff or (file.file.suffix != ".py" and looks_like_diff(file.data))
+
+
+def _bare(file: Given, places: Places) -> str | None:
+    """The path that alone has the file's name, for a file that was given without a folder of its own."""
+    return places.named(file.file.name) if len(file.parts) == 1 else None
+
+
+def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | None:
+    """The path of a file that the tree does not have: beside files that mirror the tree, or in a folder of it."""
+    parts = file.file.parts
+    for top in tops:
+        if parts[: len(top) + 1] == (*top, PACKAGE):
+            return "/".join(parts[len(top) :])
+    path = places.inside(repository_name(file.file).split("/"))
+    return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
+
+
+def _can_be_laid(path: str) -> bool:
+    return not is_compiled(path) and not path.endswith((".pyc", ".pyo"))
+
+
+def _common(ours: bytes, theirs: bytes) -> float:
+    """The part of the distinct lines of ``ours`` that ``theirs`` has too."""
+    lines = {line for line in map(bytes.strip, ours.splitlines()) if line}
+    return len(lines.intersection(map(bytes.strip, theirs.splitlines()))) / len(lines) if lines else 1.0
+
+
+def _existing(tree: Tree, path: str) -> bytes | None:
+    return tree.read(path) if tree.exists(path) else None
+
+
+def _read(tree: Tree, path: str) -> bytes:
+    try:
+        return tree.read(path)
+    except SourceUnreadable:
+        return b""

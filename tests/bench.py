@@ -1,0 +1,115 @@
+"""`make bench`: how long the main jobs take, as ratios measured side by side on this machine, never as seconds alone.
+
+    python -m tests.bench [VERSION]
+
+Each pair is run in turn, so that a busy machine slows both; the median of each is compared.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROUNDS = 7
+
+
+def main() -> int:
+    version = sys.argv[1] if len(sys.argv) > 1 else "0.33.0"
+    from tests.trees import released
+
+    with tempfile.TemporaryDirectory() as folder:
+        site = installed_copy(released(version), Path(folder))
+        patched = patch_two(site)
+        files = [str(site / path) for path in patched]
+        python = sys.executable
+        ours = [python, "-m", "preflight", "check", "--vllm-site-packages", str(site), "--no-cache"]
+        rows = [
+            ('python -c "import libcst"', [python, "-c", "import libcst"]),
+            ("preflight check, two files patched", ours),
+            ("python -m compileall, the two files", [python, "-m", "compileall", "-q", "-f", *files]),
+            (
+                "ruff check --select E9, the two files",
+                [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", *files],
+            ),
+        ]
+        print(
+            f"vllm {version}, {sum(1 for _ in site.rglob('*.py'))} Python files, two patched; median of {ROUNDS} runs"
+        )
+        table(rows)
+        tree = str(site / "vllm")
+        print("\nthe whole tree (--all)")
+        table(
+            [
+                ("python -m compileall, the whole tree", [python, "-m", "compileall", "-q", "-f", tree]),
+                ("preflight check --all", [*ours, "--all"]),
+                (
+                    "ruff check --select E9, the whole tree",
+                    [python, "-m", "ruff", "check", "-q", "--no-cache", "--select", "E9", tree],
+                ),
+            ],
+            rounds=3,
+        )
+    return 0
+
+
+def table(rows: Sequence[tuple[str, list[str]]], rounds: int = ROUNDS) -> None:
+    """Run every command in turn, ``rounds`` times, and print seconds, peak memory and the ratio to the first row."""
+    times: dict[str, list[float]] = {name: [] for name, _ in rows}
+    peaks: dict[str, int] = {}
+    for _ in range(rounds):
+        for name, command in rows:
+            seconds, peak = measured(command)
+            times[name].append(seconds)
+            peaks[name] = max(peaks.get(name, 0), peak)
+    base = statistics.median(times[rows[0][0]])
+    print(f"  {'':<40} {'seconds':>8} {'MB':>6} {'ratio':>6}")
+    for name, _ in rows:
+        median = statistics.median(times[name])
+        print(f"  {name:<40} {median:8.3f} {peaks[name] / 1024:6.0f} {median / base:6.2f}")
+
+
+def measured(command: Sequence[str]) -> tuple[float, int]:
+    """Seconds and peak memory (KiB) of one run, children included."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return time.perf_counter() - started, usage.ru_maxrss
+
+
+def installed_copy(release: Path, folder: Path) -> Path:
+    """The release as an installation of its own: an environment with this interpreter, files linked, not copied."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    site = folder / "lib" / version / "site-packages"
+    shutil.copytree(release, site, copy_function=os.link)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").symlink_to(sys.executable)
+    (folder / "pyvenv.cfg").write_text(f"version = {sys.version.split()[0]}\n")
+    return site
+
+
+def patch_two(site: Path) -> list[str]:
+    """Patch the two longest model files with a comment; returns their paths."""
+    models = sorted(
+        (site / "vllm" / "model_executor" / "models").glob("*.py"), key=lambda file: (-file.stat().st_size, file.name)
+    )
+    for file in models[:2]:
+        text = file.read_bytes()
+        file.unlink()
+        file.write_bytes(text + b"\n# patched\n")
+    return [file.relative_to(site).as_posix() for file in models[:2]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
