@@ -956,3 +956,8 @@ def shown(machine: Machine, value: Value) -> str | None:
         parts = [shown(machine, option) for option in value.options]
         return " or ".join(part for part in parts if part)
     return None
+
+
+def is_form(value: Value) -> bool:
+    """Whether the value is a typing form."""
+    return isinstance(value, Form)

@@ -223,12 +223,13 @@ Implementation: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value]], 
 
 
 class Builtin(Value):
-    """A function of a library that the walk knows: ``run`` does what it does."""
+    """A function of a library that the walk knows: ``run`` does what it does; ``attributes`` is what can be read from it."""
 
-    __slots__ = ("name", "run")
+    __slots__ = ("attributes", "name", "run")
 
-    def __init__(self, name: str, run: Implementation) -> None:
+    def __init__(self, name: str, run: Implementation, attributes: dict[str, Value] | None = None) -> None:
         self.origin = None
+        self.attributes = attributes or {}
         self.name = name
         self.run = run
 

@@ -1,0 +1,99 @@
+"""Where the modules of a walk come from, and what the launch is known to have of files."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from preflight.walk.modules import SourceModule
+
+if TYPE_CHECKING:
+    from preflight.program import Program
+
+
+class Texts:
+    """A world made of texts: module name -> source. A package's name ends in ``.__init__``."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self._texts = texts
+
+    def find(self, name: str) -> SourceModule | str | None:
+        """The module, from its text."""
+        for key, package in ((name, False), (f"{name}.__init__", True)):
+            if key in self._texts:
+                return SourceModule(key.replace(".", "/") + ".py", ast.parse(self._texts[key]), package)
+        return None
+
+    def walked(self, name: str) -> bool:
+        """Whether the module is one of the texts, or missing from a package of them."""
+        heads = {key.partition(".")[0] for key in self._texts}
+        return name.partition(".")[0] in heads
+
+
+#: the parts of transformers that are walked: what makes a config; everything else of it is a library
+_CONFIGURATION = ("transformers.configuration_utils", "transformers.modeling_rope_utils")
+
+
+class ProgramWorld:
+    """The modules of a program: vLLM's own, and of transformers those that make configs."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._trees: dict[str, SourceModule | str | None] = {}
+
+    def walked(self, name: str) -> bool:
+        """vLLM is walked; of transformers only configuration files."""
+        head, _, rest = name.partition(".")
+        if head == "vllm":
+            return not rest.startswith("vllm_flash_attn")
+        if head == "transformers":
+            return name in _CONFIGURATION or ".configuration_" in name
+        return False
+
+    def find(self, name: str) -> SourceModule | str | None:
+        """The module out of the tree; a reason where it is compiled or cannot be read."""
+        if name not in self._trees:
+            self._trees[name] = self._find(name)
+        return self._trees[name]
+
+    def _find(self, name: str) -> SourceModule | str | None:
+        from preflight.program import ModuleKind
+
+        module = self._program.module(name)
+        spec = module.spec
+        if spec.kind is ModuleKind.ABSENT:
+            return None
+        if spec.kind is ModuleKind.NAMESPACE:
+            return SourceModule(name.replace(".", "/"), ast.Module([], []), True)
+        if spec.kind is not ModuleKind.SOURCE:
+            return spec.reason or f"{name} has no source"
+        tree = self._program.syntax_tree(module)
+        if not isinstance(tree, ast.Module):
+            return f"{name} cannot be read: {tree.reason}"
+        return SourceModule(_shown_path(spec.path or name, name), tree, spec.is_package)
+
+
+def _shown_path(path: str, name: str) -> str:
+    """Files of other packages are named by their place in site-packages."""
+    if not path.startswith("/"):
+        return path
+    head = name.partition(".")[0]
+    return f"{head}/" + path.rpartition(f"/{head}/")[2]
+
+
+class Files:
+    """What the launch is known to have of files: ``folders`` and ``texts`` by path; everything else is not known."""
+
+    def __init__(self, kinds: dict[str, str] | None = None, data: dict[str, Any] | None = None) -> None:
+        self.kinds = kinds or {}
+        self.data = data or {}
+
+    def kind(self, path: str) -> str | None:
+        """``file``, ``folder``, ``nothing``, or None where that is not known."""
+        path = path.rstrip("/")
+        known = self.kinds.get(path)
+        if known is not None:
+            return known
+        parent = path.rpartition("/")[0]
+        # a folder that is known is known wholly
+        return "nothing" if self.kinds.get(parent) == "folder" else None
