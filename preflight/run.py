@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
-from preflight.model import Excerpt, Fault, Finding, Report, RuleText, Severity, Undecided, Verdict
+from preflight.model import Excerpt, Fault, Finding, Report, Severity, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
+from preflight.tree.cachedir import cache_folder
 
 if TYPE_CHECKING:
     from preflight.program import Program
@@ -35,12 +36,16 @@ def all_checks() -> tuple[Check, ...]:
     return files.CHECKS
 
 
-def load_rules(extra: Sequence[Path] = ()) -> Rulebook:
-    """The rule files, matched both ways with the checks. Raises RuleFileError."""
+def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
+    """The rule files, matched both ways with the checks.
+
+    ``extra``: rule folders of the patch repository. ``cache``: where the parsed rules may be kept. Raises
+    RuleFileError.
+    """
     from preflight.rulebook import load_rulebook
 
     ids = frozenset(SUPPRESSION_CHECKS).union(*(check.ids for check in all_checks()))
-    return load_rulebook(extra=extra, known_checks=ids)
+    return load_rulebook(extra=extra, known_checks=ids, cache=cache)
 
 
 def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Report:
@@ -53,7 +58,8 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
     from preflight.syntax.source import SourceStore
 
     started = time.perf_counter()
-    rulebook = load_rules(request.extra_rules)
+    cache = cache_folder(environ) / "rules" if request.options.use_cache else None
+    rulebook = load_rules(request.extra_rules, cache)
     active = rulebook.select(request.select, request.ignore, tree.facts)
     sources = SourceStore(tree)
     program: list[Program] = []
@@ -92,7 +98,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
         findings=ordered,
         undecided=merged,
         notes=tree.notes,
-        rules=tuple(_text(rule) for rule in rulebook.rules if rule.code in used),
+        rules=tuple(rule.text() for rule in rulebook.rules if rule.code in used),
         files_checked=len(context.paths),
         seconds=time.perf_counter() - started,
     )
@@ -162,7 +168,3 @@ def _merged(undecided: Iterable[Undecided]) -> tuple[Undecided, ...]:
         known = merged.get(key)
         merged[key] = question if known is None else replace(known, count=known.count + question.count)
     return tuple(merged.values())
-
-
-def _text(rule: Rule) -> RuleText:
-    return RuleText(rule.code, rule.name, rule.severity, rule.summary, rule.what, rule.why, rule.fix)

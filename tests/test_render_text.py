@@ -64,6 +64,20 @@ def test_wrapping_loses_no_word_and_keeps_the_width(text: str, more: str) -> Non
     assert all(width_of(line) <= 40 or " " not in line[2:] for line in lines)
 
 
+NUMBERS = st.none() | st.integers(-2, 30)
+
+
+@given(st.lists(CODE, max_size=20), st.integers(1, 9), NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.integers(1, 60))
+def test_no_span_is_too_wrong_to_be_shown(
+    lines: list[str], first: int, line: int | None, column: int | None, end: int | None, last: int | None, width: int
+) -> None:
+    span = Span("t.py", line, column, end, last)
+    code = Excerpt("t.py", first, tuple(lines))
+    text = render(report(finding(SYNTAX, "m", span, excerpt=code, pristine=code)), "text", width=width)
+    assert text.replace("\n", "").isprintable()
+    assert text.startswith("error[PF101] syntax-error: m\n")
+
+
 def test_a_span_up_to_the_next_line_is_one_line() -> None:
     text = _rendered(Span("t.py", 1, 3, 2, 1), "ab(", "c")
     assert text[4] == "  |   ^"

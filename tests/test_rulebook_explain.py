@@ -30,7 +30,9 @@ def test_explained_text_keeps_the_width_and_sends_no_controls(tmp_path: Path) ->
     text = explain_text(rule, colour=False, width=60)
     assert text.replace("\n", "").isprintable()
     assert "\\x1b[2J" in text
-    assert all(len(line) <= 60 or "|" in line for line in text.splitlines())
+    *filled, file = text.splitlines()
+    assert file == f"Rule file: {rule.file}"
+    assert all(len(line) <= 60 or "|" in line for line in filled)
     assert "\x1b[1m" in explain_text(rule, colour=True, width=60)
 
 
@@ -55,6 +57,8 @@ def test_explained_to_machines(tmp_path: Path) -> None:
     assert data["rule"]["code"] == "ACME101"
     assert data["rule"]["applies"] == {"vllm": ">=0.8,<1"}
     assert data["rule"]["why"] == "Children."
+    assert data["rule"]["page"] is None
+    assert json.loads(explain_json(OWN.rules[0]))["rule"]["page"] == page_path(OWN.rules[0])
 
 
 def test_the_list_has_every_rule() -> None:

@@ -55,16 +55,13 @@ def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
     if not unknown and hasattr(arguments, "paths") and arguments.command == "check":
         arguments.paths = [*arguments.paths, *rest]
     elif rest:
-        from difflib import get_close_matches
+        from preflight.rulebook.near import did_you_mean
 
         word = (unknown or rest)[0]
-        near = get_close_matches(
-            word.partition("=")[0], [f"--{name.replace('_', '-')}" for name in vars(arguments)], n=1
-        )
-        hint = f"did you mean {near[0]}? " if near else ""
+        options = [f"--{name.replace('_', '-')}" for name in vars(arguments)]
         raise UsageError(
             f"`preflight {arguments.command}` has no argument `{word}`",
-            f"{hint}see `preflight {arguments.command} --help`",
+            f"{did_you_mean(word.partition('=')[0], options)}see `preflight {arguments.command} --help`",
         )
 
 
@@ -172,6 +169,7 @@ def _explain(commands: Commands) -> None:
 
     command = _command(commands, "explain", "explain one rule: what, why, how to fix, examples", run)
     command.add_argument("rule", metavar="RULE", help="a code (PF101) or a name (syntax-error)")
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
 
 
 def _tree_options(command: argparse.ArgumentParser) -> None:

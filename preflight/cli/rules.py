@@ -22,19 +22,22 @@ def run_rules_command(arguments: argparse.Namespace) -> int:
 
 def run_explain_command(arguments: argparse.Namespace) -> int:
     """Print one rule; exit code 0. Raises UsageError for a rule that does not exist."""
-    from difflib import get_close_matches
-
     from preflight.cli.settings import load_settings
-    from preflight.rulebook.explain import explain_text
+    from preflight.rulebook.explain import explain_json, explain_text
+    from preflight.rulebook.near import did_you_mean
     from preflight.run import load_rules
 
     rulebook = load_rules(load_settings().rules)
     rule = rulebook.find(arguments.rule)
     if rule is None:
         known = [word for rule in rulebook.rules for word in (rule.code, rule.name)]
-        near = get_close_matches(arguments.rule, known, n=3)
-        hint = f"did you mean {', '.join(near)}? " if near else ""
-        raise UsageError(f"there is no rule `{arguments.rule}`", f"{hint}`preflight rules` lists them all")
+        raise UsageError(
+            f"there is no rule `{arguments.rule}`",
+            f"{did_you_mean(arguments.rule, known, 3)}`preflight rules` lists them all",
+        )
+    if arguments.output_format == "json":
+        sys.stdout.write(explain_json(rule))
+        return 0
     terminal = terminal_of(sys.stdout)
     sys.stdout.write(explain_text(rule, colour=terminal.colour, width=terminal.width))
     return 0

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from preflight.program.cache import FactsCache, cache_folder
+from preflight.program.cache import FactsCache
 from preflight.program.classes import Base, Class, Doubt, Member
 from preflight.program.conditions import Truth, decide, parse_expression
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
@@ -38,6 +38,7 @@ from preflight.program.finder import ModuleKind, ModuleSpec
 from preflight.program.modules import Module
 from preflight.program.program import Program
 from preflight.program.signatures import BindProblem, CallShape, Signature
+from preflight.tree.cachedir import cache_folder
 
 if TYPE_CHECKING:
     from preflight.tree import Tree
@@ -67,4 +68,4 @@ __all__ = [
 
 def load_program(tree: Tree, environ: Mapping[str, str], use_cache: bool = True) -> Program:
     """The program of a tree. Costs next to nothing by itself; what is asked of it is read then."""
-    return Program(tree, FactsCache(cache_folder(environ) if use_cache else None))
+    return Program(tree, FactsCache(cache_folder(environ) / "facts" if use_cache else None))

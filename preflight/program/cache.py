@@ -11,7 +11,6 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from preflight.program import facts as facts_module
@@ -32,17 +31,6 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no kind of fact")
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """``$XDG_CACHE_HOME/preflight/facts`` or the like; None where there is no home."""
-    base = environ.get("XDG_CACHE_HOME")
-    if base and Path(base).is_absolute():
-        return Path(base) / "preflight" / "facts"
-    try:
-        return Path.home() / ".cache" / "preflight" / "facts"
-    except RuntimeError:
-        return None
-
-
 class FactsCache:
     """Reads and writes facts under ``folder``; with None it keeps nothing."""
 
@@ -52,27 +40,41 @@ class FactsCache:
 
     def get(self, data: bytes) -> ModuleFacts | None:
         """The facts of a file with this content, None if they are not kept."""
-        if self._folder is None:
-            return None
-        try:
-            stored = (self._folder / _name(data)).read_bytes()
-            digest, payload = stored[:16], stored[16:]
-            if hashlib.blake2b(payload, digest_size=16).digest() != digest:
-                return None
-            found = _Reader(io.BytesIO(payload)).load()
-        except Exception:
-            # A truncated, foreign or unreadable file may fail in any way, and none of them matters.
-            return None
+        found = self._load(_name(data))
         return found if isinstance(found, ModuleFacts) else None
 
     def put(self, data: bytes, facts: ModuleFacts) -> None:
         """Keep the facts; silently does not where the folder cannot be written."""
+        self._store(_name(data), facts)
+
+    def index(self, key: str) -> dict[str, list[str]] | None:
+        """An index of names that was kept under this key, None if there is none."""
+        found = self._load(_name(key.encode("utf-8", "surrogateescape")))
+        return found if isinstance(found, dict) else None
+
+    def put_index(self, key: str, index: dict[str, list[str]]) -> None:
+        """Keep an index of names."""
+        self._store(_name(key.encode("utf-8", "surrogateescape")), index)
+
+    def _load(self, name: str) -> object:
+        if self._folder is None:
+            return None
+        try:
+            stored = (self._folder / name).read_bytes()
+            digest, payload = stored[:16], stored[16:]
+            if hashlib.blake2b(payload, digest_size=16).digest() != digest:
+                return None
+            return _Reader(io.BytesIO(payload)).load()
+        except Exception:
+            # A truncated, foreign or unreadable file may fail in any way, and none of them matters.
+            return None
+
+    def _store(self, name: str, value: object) -> None:
         if self._folder is None or not self._writable:
             return
-        name = _name(data)
         target = self._folder / name
         partial = self._folder / f".{name}.{os.getpid()}"
-        payload = pickle.dumps(facts, 5)
+        payload = pickle.dumps(value, 5)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             partial.write_bytes(hashlib.blake2b(payload, digest_size=16).digest() + payload)

@@ -7,36 +7,29 @@ NamedTuple and TypedDict, decorators, and assignments to the class at the module
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from preflight.model import Span
-from preflight.program.conditions import parse_expression
-from preflight.program.definitions import Definition, Kind
-from preflight.program.extract import dotted
-from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, If, Import, Item, SetAttribute, Try
-from preflight.program.known import (
-    CLASS_ATTRIBUTES,
-    KNOWN_CLASSES,
-    TRANSPARENT_DECORATORS,
-    TYPING_ALIASES,
-    TYPING_MODULES,
-    KnownClass,
-)
+from preflight.program.definitions import Value
+from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, If, Import, Item, Try
+from preflight.program.fields import Fields, dataclass_fields, named_tuple_fields
+from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, TYPING_MODULES, KnownClass
 from preflight.program.linearize import linearize
 from preflight.program.namespace import Binding, Namespace, run_body
+from preflight.program.signatures import Signature
 
 if TYPE_CHECKING:
-    from preflight.program.modules import Module
+    from preflight.program.evaluate.values import Frame
     from preflight.program.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A name in the namespace of a class. ``kind``: "method", "classmethod", "staticmethod", "property", "class",
-    "value", "annotation" (no value) or "inherited knowledge" of an opaque class."""
+    """A name in the namespace of a class. ``kind``: "method", "classmethod", "staticmethod", "property", "class" or
+    "value". ``facts`` is the statement that makes it; None where a decorator, Python itself (``signature``) or a class
+    whose source is not at hand does. ``certain`` is False under a condition that is not decided."""
 
     name: str
     kind: str
@@ -45,10 +38,16 @@ class Member:
     line: int | None
     column: int | None
     certain: bool = True
+    signature: Signature | None = field(default=None, compare=False)
 
     @property
     def span(self) -> Span:
         return Span(self.owner.path or self.owner.module, self.line, self.column)
+
+    @property
+    def stub(self) -> str | None:
+        """What its body is made of if it has none ("...", "docstring", "pass", "raise NotImplementedError")."""
+        return self.facts.stub if isinstance(self.facts, FunctionFacts) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class Doubt:
 
 
 class Class:
-    """One class. Equal only to itself: a program has one object for each class statement."""
+    """One class. Equal only to itself: a program has one object for each class statement that runs once."""
 
     def __init__(
         self, program: Program, module: str, qualname: str, facts: ClassFacts | None, path: str | None
@@ -82,10 +81,23 @@ class Class:
         self.qualname = qualname
         self.facts = facts
         self.path = path
+        self.display_name = qualname.rpartition(".")[2]
+        #: attributes that decorators and other code set on the class, as values of the evaluator
+        self.changed: dict[str, Value] = {}
+        #: the scope of the function that the class statement stands in
+        self.closure: Frame | None = None
+        #: the options of ``@dataclass`` that are on; None for a class that is no dataclass
+        self.dataclass_options: Mapping[str, Value] | None = None
+        #: why decorators leave the class unknown
+        self.decorator_doubts: list[Doubt] = []
+        self._prepared = facts is None
+        self._result: Value = self
         self._bases: tuple[Base, ...] | None = None
         self._order: tuple[Class, ...] | None = None
         self._order_error: str | None = None
         self._namespace: Namespace | None = None
+        self._members: dict[str, Member | None] = {}
+        self._doubts: tuple[Doubt, ...] | None = None
         self._linearizing = False
 
     def __repr__(self) -> str:
@@ -97,7 +109,14 @@ class Class:
 
     @property
     def target(self) -> str:
+        """Its import path, for an opaque class the one under which it was met."""
         return f"{self.module}.{self.qualname}"
+
+    @property
+    def defined(self) -> str:
+        """``module.qualname`` as the class itself gives it, as far as that is known."""
+        known = self.known
+        return f"{known.defined}.{self.name}" if known is not None else self.target
 
     @property
     def opaque(self) -> bool:
@@ -109,6 +128,11 @@ class Class:
         return KNOWN_CLASSES.get(self.target) if self.facts is None else None
 
     @property
+    def is_builtin(self) -> bool:
+        """Whether Python itself has it, so that nothing about it is open."""
+        return self.module == "builtins" or self.is_typing("Protocol", "Generic", "NamedTuple", "TypedDict")
+
+    @property
     def span(self) -> Span:
         facts = self.facts
         return Span(self.path or self.module, facts.line if facts else None, facts.column if facts else None)
@@ -117,25 +141,45 @@ class Class:
         """Whether it is one of these names of ``typing``."""
         return self.module in TYPING_MODULES and self.qualname in names
 
+    # -- making -----------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Let the decorators run. Code that runs meanwhile sees the class as it is so far, as in Python."""
+        if not self._prepared:
+            self._prepared = True
+            self._result = self._program.decorate(self)
+
+    def replaced_by(self) -> Value:
+        """What the name of the class stands for behind its decorators: itself, but for a decorator that replaces it."""
+        self.prepare()
+        return self._result
+
+    def set_bases(self, bases: tuple[Base, ...]) -> None:
+        """``cls.__bases__ = ...``."""
+        self._bases, self._order, self._order_error, self._doubts = bases, None, None, None
+        self._members.clear()
+
     # -- bases ------------------------------------------------------------------------------------------------------
 
     @property
     def bases(self) -> tuple[Base, ...]:
-        """The bases as the class statement makes them (after ``__mro_entries__``), without an implied ``object``."""
+        """The bases as Python sees them (after ``__mro_entries__`` and decorators), without an implied ``object``."""
+        self.prepare()
         if self._bases is None:
-            self._bases = self._program.bases_of(self)
+            self._bases = self._program.classes.bases(self)
         return self._bases
 
     @property
     def mro(self) -> tuple[Class, ...]:
         """The classes in C3 order, itself first and object last, as far as bases are known."""
+        self.prepare()
         self._linearize()
-        assert self._order is not None
-        return self._order
+        return self._order or (self,)
 
     @property
     def mro_error(self) -> str | None:
         """Why Python would refuse the class statement, None if it would not (or nobody can tell)."""
+        self.prepare()
         self._linearize()
         return self._order_error
 
@@ -144,7 +188,6 @@ class Class:
             return
         if self._linearizing:
             self._order_error = f"{self.target} is a base of itself"
-            self._order = (self,)
             return
         self._linearizing = True
         known = [base.cls for base in self.bases if base.cls is not None]
@@ -152,28 +195,46 @@ class Class:
         if not known and self is not root:
             known = [root]
         order = linearize(self, known, [cls.mro for cls in known])
-        if self._order is None:
-            if order is None:
-                names = ", ".join(cls.name for cls in known)
-                self._order_error = f"no consistent method resolution order (MRO) for bases {names}"
-                order = list(dict.fromkeys([self, *(inner for cls in known for inner in cls.mro)]))
-            self._order = tuple(order)
+        if order is None:
+            twice = next((cls for index, cls in enumerate(known) if cls in known[:index]), None)
+            names = ", ".join(cls.name for cls in known)
+            self._order_error = (
+                f"duplicate base class {twice.name}"
+                if twice is not None
+                else f"no consistent method resolution order (MRO) for bases {names}"
+            )
+            order = list(dict.fromkeys([self, *(inner for cls in known for inner in cls.mro)]))
+        self._order = tuple(order)
         self._linearizing = False
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Why the class is not known in full; empty for a complete class."""
-        found: list[Doubt] = []
-        for cls in self.mro:
-            found.extend(self._program.own_doubts(cls))
-        return tuple(dict.fromkeys(found))
+        if self._doubts is None:
+            order = self.mro
+            found = [doubt for cls in order for doubt in self._program.classes.doubts(cls)]
+            self._doubts = tuple(dict.fromkeys(found))
+        return self._doubts
 
     @property
     def complete(self) -> bool:
         """Whether what it lacks is known to be missing."""
         return not self.doubts and self.mro_error is None
 
-    # -- protocols --------------------------------------------------------------------------------------------------
+    def is_subclass(self, other: Class) -> bool | None:
+        """Whether ``other`` is in its MRO: True, False, or None where a base is not known."""
+        if other in self.mro:
+            return True
+        if other.opaque and any(cls.opaque and cls.name == other.name for cls in self.mro):
+            return None  # one class may be met under two import paths
+        for cls in self.mro:
+            if any(base.cls is None for base in cls.bases):
+                return None
+            if cls.opaque and cls.known is None and not cls.is_builtin:
+                return None
+        return False
+
+    # -- kinds of classes -------------------------------------------------------------------------------------------
 
     @property
     def is_protocol(self) -> bool:
@@ -184,9 +245,40 @@ class Class:
     def runtime_checkable(self) -> bool:
         """Whether it is decorated so that isinstance works on it."""
         return any(
-            found.target in ("typing.runtime_checkable", "typing_extensions.runtime_checkable", "typing.runtime")
+            found.name in ("runtime_checkable", "runtime") and found.module in TYPING_MODULES
             for found in self._program.decorator_targets(self)
         )
+
+    @property
+    def is_enum(self) -> bool:
+        """Whether it is an enumeration."""
+        return any(cls.module == "enum" and cls.name in ("Enum", "IntEnum", "StrEnum", "Flag") for cls in self.mro[1:])
+
+    @property
+    def is_named_tuple(self) -> bool:
+        """Whether its own statement names ``NamedTuple`` as a base."""
+        return any(base.text.rpartition(".")[2] == "NamedTuple" for base in self.bases)
+
+    def enum_members(self) -> tuple[str, ...]:
+        """The names of an enumeration's members."""
+        found: list[str] = []
+        for cls in reversed(self.mro):
+            if cls.facts is not None and cls.module != "enum":
+                for name, bindings in cls.namespace.names.items():
+                    if not name.startswith("_") and all(isinstance(binding, Assign) for binding in bindings):
+                        found.append(name)
+        return tuple(found)
+
+    def dataclass_fields(self) -> Fields | None:
+        """The fields of a dataclass, those of its bases included; None for a class that is none."""
+        self.prepare()
+        for cls in self.mro:
+            cls.prepare()
+        return dataclass_fields(self)
+
+    def named_tuple_fields(self) -> Fields | None:
+        """The fields of a named tuple; None for a class that is none."""
+        return named_tuple_fields(self)
 
     # -- members ----------------------------------------------------------------------------------------------------
 
@@ -200,28 +292,59 @@ class Class:
         return self._namespace
 
     def own(self, name: str) -> Member | None:
-        """The member that the class itself defines, None if it does not."""
-        if self.facts is None:
-            known = self.known
-            if known is not None and (name in known.methods or name in known.values):
-                return Member(name, "method" if name in known.methods else "value", self, None, None, None)
-            return None
-        later = self._program.assigned_later(self).get(name)
-        if later is not None:
-            return Member(name, "value", self, Assign(name, "=", *later), later[1] and later[0].line, None)
-        bindings = self.namespace.names.get(name)
-        if not bindings:
-            return None
-        return self._member(name, bindings)
+        """The member in the namespace of the class itself, None if there is none."""
+        self.prepare()
+        if name in self.changed:
+            return Member(name, "value", self, getattr(self.changed[name], "facts", None), None, None)
+        try:
+            return self._members[name]
+        except KeyError:
+            found = self._members[name] = self._own(name)
+            return found
 
-    def _member(self, name: str, bindings: tuple[Binding, ...]) -> Member | None:
+    def _own(self, name: str) -> Member | None:
+        if self.facts is None:
+            return self._opaque_member(name)
+        later = self._program.classes.assigned_later(self).get(name)
+        if later is not None:
+            return Member(name, "value", self, later, later.line, later.column)
+        bindings = self.namespace.names.get(name)
+        if bindings:
+            return self._bound(name, bindings)
+        if name == "__init__" and self.dataclass_options is not None:
+            fields = dataclass_fields(self)
+            if fields is not None:
+                return Member(name, "method", self, None, self.facts.line, None, True, fields.signature().unbound())
+        return None
+
+    def _opaque_member(self, name: str) -> Member | None:
+        known = self.known
+        if known is not None and name in known.methods:
+            signature = dict(known.signatures).get(name)
+            made = Signature(signature) if signature is not None else None
+            return Member(name, "method", self, None, None, None, True, made)
+        if known is not None and name in known.values:
+            return Member(name, "value", self, None, None, None)
+        if self.module == "builtins":
+            import builtins
+
+            real = getattr(builtins, self.qualname, None)
+            # what every class has is answered by CLASS_ATTRIBUTES, and object's own names say nothing
+            if isinstance(real, type) and real is not object and name in vars(real):
+                return Member(name, "method" if callable(vars(real)[name]) else "value", self, None, None, None)
+        return None
+
+    def _bound(self, name: str, bindings: tuple[Binding, ...]) -> Member | None:
         present = [binding for binding in bindings if binding is not None]
         if not present:
             return None
         binding = present[-1]
         certain = len(bindings) == 1
         if isinstance(binding, FunctionFacts):
-            return Member(name, function_kind(binding), self, binding, binding.line, binding.column, certain)
+            kind = function_kind(binding)
+            if kind == "method" and name in ("__init_subclass__", "__class_getitem__"):
+                kind = "classmethod"
+            return Member(name, kind, self, binding, binding.line, binding.column, certain)
         if isinstance(binding, ClassFacts):
             return Member(name, "class", self, binding, binding.line, binding.column, certain)
         if isinstance(binding, (Assign, Import)):
@@ -229,11 +352,13 @@ class Class:
         return Member(name, "value", self, None, None, None, certain)
 
     def own_names(self) -> tuple[str, ...]:
-        """All names that it defines itself."""
+        """All names in its own namespace."""
+        self.prepare()
         if self.facts is None:
             known = self.known
             return tuple(sorted(known.methods | known.values)) if known is not None else ()
-        return tuple(dict.fromkeys([*self.namespace.names, *self._program.assigned_later(self)]))
+        names = [name for name, bindings in self.namespace.names.items() if bindings != (None,)]
+        return tuple(dict.fromkeys([*names, *self._program.classes.assigned_later(self), *self.changed]))
 
     def lookup(self, name: str) -> Member | None:
         """The member that ``cls.name`` finds along the MRO, None if no class that is known defines it.
@@ -247,7 +372,7 @@ class Class:
         return None
 
     def has(self, name: str) -> bool | None:
-        """Whether ``hasattr(cls, name)``: True, False, or None where the class is not complete."""
+        """Whether ``hasattr(cls, name)``: True, False, or None where the class is not known well enough."""
         found = self.lookup(name)
         if found is not None:
             return True if found.certain else None
@@ -255,16 +380,24 @@ class Class:
             return True
         return False if self.complete else None
 
+    def gives_none(self, name: str) -> bool:
+        """Whether ``cls.name`` is a plain None: how a class says that it does not support a protocol's method."""
+        found = self.lookup(name)
+        facts = found.facts if found is not None else None
+        if found is not None and name in found.owner.changed:
+            return found.owner.changed[name] is None
+        return isinstance(facts, Assign) and facts.value is not None and facts.value.text == "None"
+
     def annotations(self) -> dict[str, Assign]:
-        """The names annotated in its own body (``__annotations__``), with or without a value."""
+        """The names annotated in its own body (``__annotations__``), with or without a value, in order."""
         found: dict[str, Assign] = {}
         for item in _flat(self.facts.body if self.facts is not None else ()):
             if isinstance(item, Assign) and item.annotation is not None:
-                found.setdefault(item.name, item)
+                found[item.name] = item
         return found
 
-    def methods(self) -> Mapping[str, Member]:
-        """Its own functions by name."""
+    def methods(self) -> dict[str, Member]:
+        """The functions of its own body by name."""
         members = (self.own(name) for name in self.own_names())
         return {m.name: m for m in members if m is not None and isinstance(m.facts, FunctionFacts)}
 
@@ -279,32 +412,21 @@ class Class:
                         found.setdefault(store.attribute, []).append((cls, member.facts, store.line))
         return found
 
-    def is_subclass(self, other: Class) -> bool | None:
-        """Whether ``other`` is in its MRO: True, False, or None where a base is not known."""
-        if other in self.mro:
-            return True
-        unknown = any(base.cls is None for cls in self.mro for base in cls.bases)
-        return (
-            None
-            if unknown or any(cls.opaque and cls.known is None and not cls.is_builtin for cls in self.mro)
-            else False
-        )
-
-    @property
-    def is_builtin(self) -> bool:
-        return self.module == "builtins" or self.is_typing("Protocol", "Generic")
+    def assigned_by(self, name: str) -> Expression | None:
+        """The expression that gives ``cls.name`` its value, where one assignment does."""
+        found = self.lookup(name)
+        return found.facts.value if found is not None and isinstance(found.facts, Assign) else None
 
 
 def function_kind(facts: FunctionFacts) -> str:
     """How a function in a class body behaves, by its decorators."""
     for decorator in facts.decorators:
-        name = decorator.text.partition("(")[0]
-        last = name.rpartition(".")[2]
+        last = decorator.text.partition("(")[0].rpartition(".")[2]
         if last in ("classmethod", "staticmethod"):
             return last
-        if last in ("property", "cached_property") or last in ("setter", "getter", "deleter"):
+        if last in ("property", "cached_property", "setter", "getter", "deleter", "abstractproperty"):
             return "property"
-    return "method"
+    return "staticmethod" if facts.name == "__new__" else "method"
 
 
 def _flat(items: tuple[Item, ...]) -> Iterator[Item]:
@@ -315,148 +437,3 @@ def _flat(items: tuple[Item, ...]) -> Iterator[Item]:
             yield from _flat(item.orelse)
         elif isinstance(item, Try):
             yield from _flat(item.body)
-
-
-class ClassMaker:
-    """Makes the classes of a program and answers what follows from how Python builds a class."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._made: dict[str, Class] = {}
-        self._later: dict[str, dict[str, dict[str, tuple[Expression | None, Expression]]]] = {}
-
-    def of(self, definition: Definition) -> Class | None:
-        """The class that a definition defines; None for what is no class (an opaque name counts as one)."""
-        if definition.module in TYPING_MODULES and definition.kind is not Kind.MODULE:
-            return self.opaque(definition.module, definition.name)
-        if definition.kind is Kind.CLASS and isinstance(definition.facts, ClassFacts):
-            key = f"{definition.module}:{definition.name}:{definition.line}"
-            found = self._made.get(key)
-            if found is None:
-                found = Class(self._program, definition.module, definition.name, definition.facts, definition.path)
-                self._made[key] = found
-            return found
-        if definition.kind is Kind.CLASS or definition.kind is Kind.OPAQUE:
-            return self.opaque(definition.module, definition.name)
-        return None
-
-    def opaque(self, module: str, name: str) -> Class:
-        """A class that is known by its name only."""
-        key = f"{module}:{name}"
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = Class(self._program, module, name, None, None)
-        return found
-
-    # -- bases ------------------------------------------------------------------------------------------------------
-
-    def bases(self, cls: Class) -> tuple[Base, ...]:
-        facts = cls.facts
-        if facts is None:
-            return self._opaque_bases(cls)
-        module = self._program.module(cls.module)
-        written = [self._base(module, cls, expression) for expression in facts.bases]
-        if facts.type_parameters:
-            generic = Base("Generic", facts.line, facts.column, self.opaque("typing", "Generic"))
-            if not any(base.cls is not None and base.cls.is_typing("Protocol") for base, _ in written):
-                written.append((generic, True))
-        result: list[Base] = []
-        for index, (base, subscripted) in enumerate(written):
-            if base.cls is None:
-                result.append(base)
-                continue
-            if base.cls.is_typing("Generic") and subscripted:
-                # typing._GenericAlias.__mro_entries__: a later generic base brings Generic along
-                later = written[index + 1 :]
-                if any(other.cls is not None and other.cls.is_typing("Protocol") for other, _ in written) or any(
-                    is_subscript for _, is_subscript in later
-                ):
-                    continue
-            if base.cls.is_typing("NamedTuple"):
-                result.append(Base(base.text, base.line, base.column, self.opaque("builtins", "tuple")))
-                continue
-            if base.cls.is_typing("TypedDict"):
-                result.append(Base(base.text, base.line, base.column, self.opaque("builtins", "dict")))
-                continue
-            alias = TYPING_ALIASES.get(base.cls.name) if base.cls.module in TYPING_MODULES else None
-            if alias is not None:
-                owner, _, name = alias.rpartition(".")
-                result.append(Base(base.text, base.line, base.column, self._named(owner, name)))
-                if not any(is_subscript for _, is_subscript in written[index + 1 :]):
-                    result.append(Base("Generic", base.line, base.column, self.opaque("typing", "Generic")))
-                continue
-            result.append(base)
-        return tuple(result)
-
-    def _named(self, module: str, name: str) -> Class:
-        found = self._program.resolver.attribute(module, name).only
-        cls = self.of(found) if found is not None else None
-        return cls if cls is not None else self.opaque(module, name)
-
-    def _opaque_bases(self, cls: Class) -> tuple[Base, ...]:
-        if cls.is_typing("Protocol"):
-            return (Base("Generic", 0, 0, self.opaque("typing", "Generic")),)
-        if cls.module == "builtins" and cls.qualname != "object":
-            import builtins
-
-            real = getattr(builtins, cls.qualname, None)
-            if isinstance(real, type):
-                return tuple(Base(b.__name__, 0, 0, self.opaque("builtins", b.__name__)) for b in real.__bases__)
-        return ()
-
-    def _base(self, module: Module, cls: Class, expression: Expression) -> tuple[Base, bool]:
-        """The class that a base expression is, and whether it is a subscripted generic."""
-        place = (expression.text, expression.line, expression.column)
-        node = parse_expression(expression.text)
-        subscripted = isinstance(node, ast.Subscript)
-        if isinstance(node, ast.Subscript):
-            node = node.value
-        name = dotted(node) if node is not None else None
-        if name is None:
-            return Base(*place, None, f"the base {expression.text} is computed"), False
-        found = self._program.name_in_class(module, cls, name)
-        classes = [made for definition in found.definitions if (made := self.of(definition)) is not None]
-        if found.missing is not None:
-            return Base(*place, None, found.missing.reason), subscripted
-        if len(classes) == 1 and len(found.definitions) == 1:
-            return Base(*place, classes[0]), subscripted
-        if len(classes) > 1:
-            names = " or ".join(made.target for made in classes)
-            return Base(*place, None, f"the base {expression.text} is {names}"), subscripted
-        reason = found.unknown or "it is no class statement"
-        return Base(*place, None, f"what the base {expression.text} is, is not known: {reason}"), subscripted
-
-    # -- doubts -----------------------------------------------------------------------------------------------------
-
-    def doubts(self, cls: Class) -> list[Doubt]:
-        """Why this one class (not its bases) is not known in full."""
-        if cls.facts is None:
-            if cls.known is not None or cls.is_builtin or cls.module in TYPING_MODULES:
-                return []
-            return [Doubt(f"the source of {cls.target} is not at hand")]
-        found = [Doubt(base.reason, cls.path, base.line) for base in cls.bases if base.cls is None]
-        for name, expression in cls.facts.keywords:
-            if name == "metaclass" and expression.text.rpartition(".")[2] not in ("ABCMeta", "EnumMeta", "EnumType"):
-                found.append(Doubt(f"its metaclass {expression.text} may add attributes", cls.path, expression.line))
-        found.extend(self._program.decorator_doubts(cls))
-        return found
-
-    # -- what happens to a class after its statement -----------------------------------------------------------------
-
-    def assigned_later(self, cls: Class) -> dict[str, tuple[Expression | None, Expression]]:
-        """``Class.attribute = value`` statements in the body of the class's own module: name to (value, target)."""
-        if "." in cls.qualname or cls.facts is None:
-            return {}
-        per_module = self._later.get(cls.module)
-        if per_module is None:
-            per_module = self._later[cls.module] = {}
-            namespace = self._program.resolver.namespace(self._program.module(cls.module))
-            for effect, _ in namespace.effects if namespace is not None else ():
-                if isinstance(effect, SetAttribute) and effect.attribute != "[]":
-                    per_module.setdefault(effect.target.text, {})[effect.attribute] = (effect.value, effect.target)
-        return per_module.get(cls.name, {})
-
-
-def is_transparent(target: str) -> bool:
-    """Whether a decorator with this import path leaves names and signatures as they are."""
-    return target in TRANSPARENT_DECORATORS

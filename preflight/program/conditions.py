@@ -36,6 +36,10 @@ class Platform:
     os_name: str = "posix"
 
 
+#: answers a call that stands in a test
+Ask = Callable[[ast.Call], Truth]
+
+
 @lru_cache(maxsize=8192)
 def parse_expression(text: str) -> ast.expr | None:
     """The tree of a piece of source, None if it is none."""
@@ -63,20 +67,24 @@ class _Undecided(Exception):
     """A part of the test that only running it would tell."""
 
 
-def decide(test: Expression | ast.expr, platform: Platform, name: str = "") -> Truth:
-    """Whether the test holds when a module called ``name`` is imported."""
+def decide(test: Expression | ast.expr, platform: Platform, name: str = "", asked: Ask | None = None) -> Truth:
+    """Whether the test holds when a module called ``name`` is imported; ``asked`` answers calls in it, if it can."""
     node = parse_expression(test.text) if isinstance(test, Expression) else test
     if node is None:
         return Truth.MAYBE
-    return _truth(node, platform, name)
+    return _truth(node, platform, name, asked)
 
 
-def _truth(node: ast.expr, platform: Platform, name: str) -> Truth:
+def _truth(node: ast.expr, platform: Platform, name: str, asked: Ask | None) -> Truth:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _truth(node.operand, platform, name).negated()
+        return _truth(node.operand, platform, name, asked).negated()
+    if isinstance(node, ast.Call) and asked is not None:
+        answer = asked(node)
+        if answer is not Truth.MAYBE:
+            return answer
     if isinstance(node, ast.BoolOp):
         deciding = Truth.NO if isinstance(node.op, ast.And) else Truth.YES
-        answers = [_truth(value, platform, name) for value in node.values]
+        answers = [_truth(value, platform, name, asked) for value in node.values]
         # A test in the middle that may raise or not is none of our business: it is reached or the answer stands.
         if deciding in answers:
             return deciding

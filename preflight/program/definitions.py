@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from preflight.model import Span
 from preflight.program.conditions import Truth
 from preflight.program.facts import Assign, ClassFacts, FunctionFacts, Import
+
+#: a value of the evaluator (``evaluate.values``): constants and containers are themselves, so it has no type of its own
+Value = Any
 
 
 class Kind(Enum):
@@ -32,7 +36,7 @@ class Definition:
     line: int | None = None
     column: int | None = None
     # the place says which definition it is; the facts are too large to be compared
-    facts: ClassFacts | FunctionFacts | Assign | Import | None = field(default=None, compare=False)
+    facts: ClassFacts | FunctionFacts | Assign | Import | None = field(default=None, compare=False, repr=False)
 
     @property
     def target(self) -> str:
@@ -76,6 +80,8 @@ class Resolution:
     missing: Missing | None = None
     unknown: str | None = None
     may_be_unbound: bool = False
+    #: the value itself, where running a module's ``__getattr__`` gave one that has no definition of its own
+    value: Value = field(default=None, compare=False)
 
     @property
     def exists(self) -> Truth:

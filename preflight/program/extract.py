@@ -270,11 +270,13 @@ class _Extractor:
             if where.text == "sys.modules":
                 if self.expression(target.slice).text == "__name__":
                     self.replaced = target.lineno
+                else:
+                    self.dynamic.append(("sys.modules is written", target.lineno))
             elif where.text in ("globals()", "locals()", "vars()"):
                 self.dynamic.append((f"{where.text}[...] is assigned", target.lineno))
             else:
                 column = self.column(target.lineno, target.col_offset)
-                items.append(SetAttribute(where, "[]", value, target.lineno, column))
+                items.append(SetAttribute(where, "[]", value, target.lineno, column, self.expression(target.slice)))
 
     def walrus(self, node: ast.expr, items: list[Item]) -> None:
         """Names bound by ``:=``; one in a comprehension binds in the scope around it, which is this one."""
@@ -297,7 +299,9 @@ class _Extractor:
                 if owner in ("globals", "locals", "vars") and inner.attr in ("update", "setdefault", "pop", "clear"):
                     self.dynamic.append((f"{owner}().{inner.attr} is called", node.lineno))
             return
-        if name in ("exec", "eval"):
+        if name in ("sys.meta_path.append", "sys.meta_path.insert"):
+            self.dynamic.append(("sys.meta_path gets a finder", node.lineno))
+        elif name in ("exec", "eval"):
             self.dynamic.append((f"{name} is called", node.lineno))
         elif name in ("setattr", "delattr") and node.args and not isinstance(node.args[0], ast.Name):
             self.dynamic.append((f"{name} is called on {self.expression(node.args[0]).text}", node.lineno))
@@ -531,9 +535,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _is_string(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-    )
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _stub(body: Sequence[ast.stmt]) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 #: bumped whenever the shape or the meaning of the facts changes: it is part of the cache key
-FACTS_VERSION = 1
+FACTS_VERSION = 3
 
 
 class Expression(NamedTuple):
@@ -96,13 +96,14 @@ class Delete(NamedTuple):
 
 
 class SetAttribute(NamedTuple):
-    """``target.attribute = value`` or ``target[...] = value`` (attribute "[]") in the body of a module or class."""
+    """``target.attribute = value`` or ``target[key] = value`` (attribute "[]") in the body of a module or class."""
 
     target: Expression
     attribute: str
     value: Expression | None
     line: int
     column: int
+    key: Expression | None = None
 
 
 class Call(NamedTuple):
@@ -238,17 +239,4 @@ class ModuleFacts(NamedTuple):
     hole: Hole | None = None
 
 
-Item = (
-    Import
-    | Assign
-    | Delete
-    | SetAttribute
-    | Call
-    | Raise
-    | If
-    | Try
-    | Branches
-    | With
-    | FunctionFacts
-    | ClassFacts
-)
+Item = Import | Assign | Delete | SetAttribute | Call | Raise | If | Try | Branches | With | FunctionFacts | ClassFacts

@@ -22,7 +22,8 @@ class KnownClass:
     signatures: tuple[tuple[str, tuple[Parameter, ...]], ...] = ()
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -35,7 +36,7 @@ _ANYTHING = (_SELF, _parameter("args", KIND_VAR_POSITIONAL), _parameter("kwargs"
 
 _MODULE = KnownClass(
     defined="torch.nn.modules.module",
-    methods=_words(
+    methods=words(
         """__init__ __call__ __getattr__ __setattr__ __delattr__ __dir__ __repr__ __setstate__ forward add_module apply
         bfloat16 buffers children compile cpu cuda double eval extra_repr float get_buffer get_extra_state get_parameter
         get_submodule half ipu load_state_dict modules mtia named_buffers named_children named_modules named_parameters
@@ -47,7 +48,7 @@ _MODULE = KnownClass(
         _load_from_state_dict _maybe_warn_non_full_backward_hook _named_members _register_load_state_dict_pre_hook
         _register_state_dict_hook _replicate_for_data_parallel _save_to_state_dict _slow_forward _wrapped_call_impl"""
     ),
-    values=_words(
+    values=words(
         """T_destination call_super_init dump_patches training _version _compiled_call_impl _parameters _buffers
         _modules _backward_hooks _backward_pre_hooks _forward_hooks _forward_pre_hooks _is_full_backward_hook
         _forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs _state_dict_hooks
@@ -89,7 +90,7 @@ TYPING_ALIASES: dict[str, str] = {
     **{
         name: f"collections.abc.{name}"
         for name in sorted(
-            _words(
+            words(
                 """Awaitable Coroutine AsyncIterable AsyncIterator AsyncGenerator Iterable Iterator Generator
                 Reversible Container Collection Callable Mapping MutableMapping Sequence MutableSequence MappingView
                 KeysView ItemsView ValuesView Hashable Sized"""
@@ -99,7 +100,7 @@ TYPING_ALIASES: dict[str, str] = {
 }
 
 #: decorators that hand back the class or function unchanged, as far as names and signatures go
-TRANSPARENT_DECORATORS = _words(
+TRANSPARENT_DECORATORS = words(
     """typing.final typing.runtime_checkable typing.no_type_check typing.override typing.overload
     typing_extensions.final typing_extensions.runtime_checkable typing_extensions.override typing_extensions.overload
     typing_extensions.deprecated warnings.deprecated abc.abstractmethod enum.unique functools.total_ordering

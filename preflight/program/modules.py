@@ -132,3 +132,11 @@ class Loader:
         else:
             self._trees.move_to_end(spec.name)
         return kept[0]
+
+    def kept(self, what: str, signature: str) -> dict[str, list[str]] | None:
+        """An index of names that was kept for these very files."""
+        return self._cache.index(f"{what}:{signature}")
+
+    def keep(self, what: str, signature: str, index: dict[str, list[str]]) -> None:
+        """Keep an index of names for later runs."""
+        self._cache.put_index(f"{what}:{signature}", index)

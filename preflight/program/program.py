@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from preflight.program.cache import FactsCache
-from preflight.program.classes import Base, Class, ClassMaker, Doubt, is_transparent
+from preflight.program.class_maker import ClassMaker
+from preflight.program.classes import Class, Member
 from preflight.program.conditions import Platform, Truth, parse_expression
+from preflight.program.creation import Creation, LazyModules
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
+from preflight.program.evaluate.evaluator import Evaluator
+from preflight.program.evaluate.values import Frame, Function, Raised, Unknown
 from preflight.program.extract import dotted
 from preflight.program.facts import Expression, FunctionFacts, Hole
 from preflight.program.finder import Finder, ModuleKind
+from preflight.program.known import TRANSPARENT_DECORATORS
+from preflight.program.lazy_packages import LazyPackages
 from preflight.program.modules import Loader, Module
+from preflight.program.platforms import Platforms, accelerator_of
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
 
@@ -26,9 +33,16 @@ class Program:
     """The tree as Python. Nothing is read before it is asked for, and nothing is parsed twice.
 
     ``python`` is (major, minor) of the Python that will run vLLM; None takes the tree's own, or this one's.
+    ``accelerator`` is the platform as vLLM names it ("cuda", "rocm", "cpu" ...); None reads it from the tree.
     """
 
-    def __init__(self, tree: Tree, cache: FactsCache | None = None, python: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        cache: FactsCache | None = None,
+        python: tuple[int, int] | None = None,
+        accelerator: str | None = None,
+    ) -> None:
         self.tree = tree
         self.platform = Platform(python=python or _python_of(tree))
         self.finder = Finder(tree, self.platform.python)
@@ -36,6 +50,11 @@ class Program:
         self.resolver = Resolver(self, self.platform)
         self.classes = ClassMaker(self)
         self.object_class = self.classes.opaque("builtins", "object")
+        self.evaluator = Evaluator(self)
+        self.creation = Creation(self)
+        self.lazy = LazyModules(self)
+        self.lazy_packages = LazyPackages(self)
+        self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
 
     # -- modules ------------------------------------------------------------------------------------------------------
@@ -122,10 +141,13 @@ class Program:
 
     def lazy_attribute(self, module: Module, name: str) -> Resolution | None:
         """What the module's own ``__getattr__`` gives for ``name``; None if it has none."""
-        namespace = self.resolver.namespace(module)
-        if namespace is None or "__getattr__" not in namespace.names:
+        bound = self.resolver.bound(module, "__getattr__")
+        if bound is None:
             return None
-        return Resolution(unknown=f"{module.name} makes names in its __getattr__")
+        only = bound.only
+        if only is None or not isinstance(only.facts, FunctionFacts):
+            return Resolution(unknown=f"{module.name} makes names in its __getattr__")
+        return self.lazy.attribute(module, only.facts, name)
 
     # -- classes ------------------------------------------------------------------------------------------------------
 
@@ -139,15 +161,6 @@ class Program:
         only = found.only
         cls = self.classes.of(only) if only is not None else None
         return cls if cls is not None else found
-
-    def bases_of(self, cls: Class) -> tuple[Base, ...]:
-        return self.classes.bases(cls)
-
-    def own_doubts(self, cls: Class) -> list[Doubt]:
-        return self.classes.doubts(cls)
-
-    def assigned_later(self, cls: Class) -> Mapping[str, tuple[Expression | None, Expression]]:
-        return self.classes.assigned_later(cls)
 
     def name_in_class(self, module: Module, cls: Class, name: str) -> Resolution:
         """A name as the statement of ``cls`` sees it: the classes around it first, then the module."""
@@ -191,15 +204,20 @@ class Program:
         name = dotted(node) if node is not None else None
         return self.resolver.dotted(module, name).definitions if name is not None else ()
 
-    def decorator_doubts(self, cls: Class) -> list[Doubt]:
-        """Decorators that may change the class in ways that are not known."""
-        found: list[Doubt] = []
-        module = self.module(cls.module)
-        for decorator in cls.facts.decorators if cls.facts is not None else ():
-            targets = self.decorator(module, decorator)
-            if not targets or not all(is_transparent(target.target) for target in targets):
-                found.append(Doubt(f"what its decorator {decorator.text} does is not known", cls.path, decorator.line))
-        return found
+    def is_transparent(self, definition: Definition) -> bool:
+        """Whether a decorator leaves names and signatures as they are."""
+        return definition.target in TRANSPARENT_DECORATORS
+
+    def decorate(self, cls: Class) -> object:
+        """Let the decorators of a class run on it; what its name stands for behind them."""
+        return self.creation.decorate(cls)
+
+    def evaluate(self, module: Module, expression: Expression, frame: Frame | None = None) -> object:
+        """The value of a piece of source at a module's level; an ``Unknown`` with the reason where it is not known."""
+        try:
+            return self.evaluator.ask(lambda: self.evaluator.expression(module, expression, frame))
+        except Raised as raised:
+            return Unknown(f"it raises {raised}")
 
     # -- signatures ---------------------------------------------------------------------------------------------------
 
@@ -209,10 +227,39 @@ class Program:
             if decorator.text in ("staticmethod", "classmethod", "property"):
                 continue
             targets = self.decorator(module, decorator)
-            if not targets or not all(is_transparent(target.target) for target in targets):
+            if not targets or not all(self.is_transparent(target) for target in targets):
                 reason = f"what its decorator {decorator.text} does is not known"
                 return Signature(function.parameters, False, reason)
         return Signature(function.parameters)
+
+    def member_signature(self, member: Member) -> Signature | None:
+        """The signature of a method, ``self`` or ``cls`` included; None for what is no function."""
+        if member.signature is not None:
+            return member.signature
+        changed = member.owner.changed.get(member.name)
+        if isinstance(changed, Function):
+            return Signature(changed.parameters)
+        if isinstance(member.facts, FunctionFacts) and member.kind != "property":
+            return self.signature(self.module(member.owner.module), member.facts)
+        return None
+
+    def constructor(self, cls: Class) -> Signature | None:
+        """What a call of the class takes, without ``self``; None where that is not known."""
+        if cls.is_enum or not cls.complete:
+            return None
+        fields = cls.named_tuple_fields()
+        if fields is not None:
+            return fields.signature()
+        new = cls.lookup("__new__")
+        init = cls.lookup("__init__")
+        if new is not None and (init is None or new.owner.module != "builtins"):
+            made = self.member_signature(new)
+            if made is None or not (made.takes_any_keyword and made.takes_any_positional):
+                return None
+        if init is None:
+            return None if cls.mro[-2:-1] and cls.mro[-2].module == "builtins" else Signature(())
+        signature = self.member_signature(init)
+        return signature.bound() if signature is not None else None
 
 
 def _python_of(tree: Tree) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Platform, Truth, decide, parse_expression
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
+from preflight.program.entry_points import CURRENT_PLATFORM
 from preflight.program.extract import dotted
 from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.finder import ModuleKind
@@ -58,7 +59,20 @@ class Resolver:
 
     def test(self, module: Module, test: Expression) -> Truth:
         """Whether the test of an ``if`` in the body of ``module`` holds."""
-        return decide(test, self._platform, module.name)
+        return decide(test, self._platform, module.name, lambda call: self._asked(module, call))
+
+    def _asked(self, module: Module, call: ast.Call) -> Truth:
+        """The answer to ``current_platform.method()``, whatever the module calls the platform."""
+        function = call.func
+        if call.args or call.keywords or not isinstance(function, ast.Attribute):
+            return Truth.MAYBE
+        owner = dotted(function.value)
+        for item in module.facts.imports:
+            if item.bound == owner and item.name == CURRENT_PLATFORM:
+                target = module.absolute(item)
+                if target is not None:
+                    return self._program.platforms.holds(self._program.module(target), function.attr)
+        return Truth.MAYBE
 
     def import_succeeds(self, module: Module, item: Import) -> Truth:
         """Whether one name of an import statement can be had, as far as modules and names go."""
@@ -223,6 +237,11 @@ class Resolver:
             return Resolution((opaque,), unknown=reason)
         if name in MODULE_ATTRIBUTES or (name == "__path__" and module.spec.is_package):
             return Resolution((Definition(Kind.VALUE, module_name, name, module.path, 1),))
+        lazy_package = kind is ModuleKind.SOURCE and module.facts.replaced is not None
+        if lazy_package:
+            declared = self._program.lazy_packages.attribute(module, name)
+            if declared is not None:
+                return declared
         if kind is ModuleKind.SOURCE:
             found = self.bound(module, name)
             if found is not None:
@@ -230,6 +249,8 @@ class Resolver:
         submodule = self._program.finder.find(f"{module_name}.{name}")
         if submodule.found:
             return Resolution((self.module_definition(submodule.name),))
+        if lazy_package:
+            return self._program.lazy_packages.refusal(module, name)
         if kind is ModuleKind.SOURCE:
             lazy = self._program.lazy_attribute(module, name)
             if lazy is not None:
@@ -309,11 +330,11 @@ class Resolver:
         return found
 
     def _registered(self, name: str) -> bool:
-        """Whether a package on the way writes ``sys.modules`` entries, of which this may be one."""
+        """Whether a package on the way may make the module at run time."""
         parent = name.rpartition(".")[0]
         while parent:
             module = self._program.module(parent)
-            if module.has_source and any("sys.modules" in what for what, _ in module.facts.dynamic):
+            if module.has_source and self._program.lazy.may_make(module, name):
                 return True
             parent = parent.rpartition(".")[0]
         return False
@@ -337,19 +358,20 @@ class Resolver:
         head, *rest = text.split(".")
         found = self.bound(module, head)
         if found is None:
-            found = self._unbound(module, head)
+            found = self.unbound(module, head)
         for name in rest:
             found = self.join([self.member(definition, name) for definition in found.definitions], found)
         return found
 
-    def _unbound(self, module: Module, name: str) -> Resolution:
+    def unbound(self, module: Module, name: str) -> Resolution:
+        """A name that no statement of the module binds: a builtin, or missing."""
         import builtins
 
         if hasattr(builtins, name) or name in MODULE_ATTRIBUTES:
             builtin = getattr(builtins, name, None)
             kind = Kind.CLASS if isinstance(builtin, type) else Kind.FUNCTION if callable(builtin) else Kind.VALUE
             return Resolution((Definition(kind, "builtins", name),))
-        reason = self.openness(module, module.namespace)
+        reason = self.openness(module, self.namespace(module))
         if reason is not None:
             return Resolution(unknown=reason)
         return Resolution(missing=Missing(module.name, name, f"{module.name} has no {name!r}"))
@@ -359,7 +381,7 @@ class Resolver:
         if owner.kind is Kind.MODULE:
             return self.attribute(owner.module, name)
         if owner.kind is Kind.OPAQUE:
-            opaque = Definition(Kind.OPAQUE, owner.module, f"{owner.name}.{name}")
+            opaque = Definition(Kind.OPAQUE, owner.target, name)
             return Resolution((opaque,), unknown=f"the source of {owner.module} is not at hand")
         if owner.kind is Kind.CLASS:
             return self._program.class_member(owner, name)
@@ -367,6 +389,8 @@ class Resolver:
 
     def join(self, found: list[Resolution], before: Resolution | None = None) -> Resolution:
         """The alternatives together. What is missing in one of them only makes the name possibly unbound."""
+        if len(found) == 1 and before is None:
+            return found[0]
         definitions = tuple(dict.fromkeys(definition for one in found for definition in one.definitions))
         unknown = next((one.unknown for one in found if one.unknown is not None), None)
         missing = next((one.missing for one in found if one.missing is not None), None)

@@ -50,6 +50,11 @@ class Signature:
             return Signature(self.parameters[1:], self.exact, self.reason)
         return self
 
+    def unbound(self) -> Signature:
+        """The signature with a ``self`` in front."""
+        first = Parameter("self", KIND_POSITIONAL_OR_KEYWORD, None, None, 0, 0)
+        return Signature((first, *self.parameters), self.exact, self.reason)
+
     @property
     def takes_any_keyword(self) -> bool:
         return any(parameter.kind == KIND_VAR_KEYWORD for parameter in self.parameters)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from preflight.errors import UsageError
 from preflight.model import TreeFacts
+from preflight.rulebook.near import did_you_mean
 from preflight.rulebook.rule import Rule, Status
 
 _PREFIX = re.compile(r"[A-Z]+[0-9]{0,2}")
@@ -80,9 +81,5 @@ def _words(selectors: Iterable[str]) -> list[str]:
 
 
 def _nearest(word: str, rules: Iterable[Rule]) -> str:
-    from difflib import get_close_matches
-
     known = [word for rule in rules if rule.status is not Status.REMOVED for word in (rule.code, rule.name)]
-    near = get_close_matches(word, known, n=3) or get_close_matches(word.upper(), known, n=3)
-    hint = f"did you mean {', '.join(f'`{other}`' for other in near)}? " if near else ""
-    return f"{hint}`preflight rules` lists them all"
+    return f"{did_you_mean(word, known, most=3)}`preflight rules` lists them all"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from preflight import __version__
@@ -28,7 +29,7 @@ def explain_text(rule: Rule, *, colour: bool, width: int) -> str:
         verdict = "is found" if example.fails else "is clear"
         lines += ["", strong(f"Example: {example.title}"), *_wrapped(f"This {verdict}{_options(example)}:", width)]
         lines += _code(example)
-    lines += ["", f"Page: {page_path(rule)}"]
+    lines += ["", f"Page: {page_path(rule)}" if rule.ours else f"Rule file: {rule.file}"]
     return "\n".join(lines) + "\n"
 
 
@@ -48,7 +49,7 @@ def rules_table(rulebook: Rulebook, format: str) -> str:
 
 
 def page_path(rule: Rule) -> str:
-    """Where the reference page of the rule is, in the repository that the rule comes from."""
+    """Where preflight's repository has the reference page of a rule of ours."""
     return f"docs/rules/{rule.slug}.md"
 
 
@@ -65,17 +66,33 @@ def standing(rule: Rule) -> str:
     return f"{status}; for {' and '.join(f'{name} {specifier}' for name, specifier in rule.applies.items())}."
 
 
-def shown_files(example: Example) -> Iterator[tuple[str, str]]:
-    """(caption, text) of the files that make an example understandable, the patch's own first."""
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file of an example as it is shown: ``note`` says what it is, if not simply a file that the patch wrote."""
+
+    path: str
+    note: str
+    text: str
+
+
+def shown_files(example: Example) -> Iterator[ShownFile]:
+    """The files that make an example understandable, the patch's own first."""
+    saved = "" if example.encoding == "utf-8" else f"saved as {example.encoding}"
     for path, text in example.files.items():
-        yield path, text
+        yield ShownFile(path, saved, text)
     for path in example.missing:
-        yield f"{path} (taken away by the patch)", ""
+        yield ShownFile(path, "taken away by the patch", "")
     for path, text in example.workspace.items():
-        yield f"{path} (beside the tree)", text
+        yield ShownFile(path, "beside the tree", text)
     for path, text in example.release.items():
         if path not in example.files and path not in example.missing:
-            yield f"{path} (as released)", text
+            yield ShownFile(path, "as released", text)
+
+
+def shown_lines(text: str) -> Iterator[str]:
+    """The lines of an example's file, with what does not show as its escape: a form feed must not reach a terminal."""
+    for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else ():
+        yield "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line.expandtabs(4))
 
 
 def _standing_word(rule: Rule) -> str:
@@ -88,12 +105,10 @@ def _options(example: Example) -> str:
 
 def _code(example: Example) -> Iterator[str]:
     expected = {(place.path, place.line) for place in example.expect}
-    for caption, text in shown_files(example):
-        yield f"  {caption}"
-        for number, line in enumerate(text.splitlines(), 1):
-            # Examples hold what breaks files: control characters must not reach the terminal as such.
-            shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line.expandtabs(4))
-            yield f"  {'>' if (caption, number) in expected else ' '} {number:3} | {shown}".rstrip()
+    for file in shown_files(example):
+        yield f"  {file.path} ({file.note})" if file.note else f"  {file.path}"
+        for number, line in enumerate(shown_lines(file.text), 1):
+            yield f"  {'>' if (file.path, number) in expected else ' '} {number:3} | {line}".rstrip()
 
 
 def _facts(rule: Rule) -> Mapping[str, Any]:
@@ -106,7 +121,7 @@ def _facts(rule: Rule) -> Mapping[str, Any]:
         "summary": rule.summary,
         "check": rule.check or None,
         "applies": dict(rule.applies),
-        "page": page_path(rule),
+        "page": page_path(rule) if rule.ours else None,
     }
 
 

@@ -10,14 +10,13 @@ from typing import Any
 
 from preflight.errors import RuleFileError
 from preflight.rulebook.book import Rulebook
+from preflight.rulebook.near import did_you_mean
 from preflight.rulebook.reader import check_specifiers, read_rule
-from preflight.rulebook.rule import Rule, Status
+from preflight.rulebook.rule import OUR_PREFIX, Rule, Status
 from preflight.rulebook.store import Store
 
 #: No rule file is near this size; what is larger was put there by mistake.
 MAX_BYTES = 256 * 1024
-#: Codes of this prefix are ours; a later release may give a meaning to any of them.
-OUR_PREFIX = "PF"
 
 
 def load_rulebook(
@@ -39,7 +38,7 @@ def load_rulebook(
     own = _read_folder(own_folder, store)
     theirs = [rule for folder in extra for rule in _read_folder(folder, store)]
     for rule in theirs:
-        if rule.code.startswith(OUR_PREFIX):
+        if rule.ours:
             raise _wrong(
                 rule,
                 f"the code `{rule.code}` begins with `{OUR_PREFIX}`, which is kept for preflight's own rules",
@@ -48,7 +47,7 @@ def load_rulebook(
     _refuse_doubles([*own, *theirs])
     if known_checks is not None:
         _match(own, theirs, known_checks, parametrised, own_folder)
-    return Rulebook(tuple(sorted([*own, *theirs], key=lambda rule: (not rule.code.startswith(OUR_PREFIX), rule.code))))
+    return Rulebook(tuple(sorted([*own, *theirs], key=lambda rule: (not rule.ours, rule.code))))
 
 
 def own_rules_folder() -> Path:
@@ -141,7 +140,7 @@ def _match(
     for rule in (*alive, *theirs):
         if rule.check not in known:
             raise _wrong(
-                rule, f"no check is called `{rule.check}`", f"{_near(rule.check, known)}name a check that exists"
+                rule, f"no check is called `{rule.check}`", f"{did_you_mean(rule.check, known)}name a check that exists"
             )
     for rule in theirs:
         if rule.check not in parametrised:
@@ -164,13 +163,6 @@ def _match(
             )
     for check in sorted(known - first.keys()):
         raise RuleFileError(f"{folder}: no rule names the check `{check}`", "add its rule file")
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=1)
-    return f"did you mean `{near[0]}`? " if near else ""
 
 
 def _wrong(rule: Rule, problem: str, way_out: str) -> RuleFileError:

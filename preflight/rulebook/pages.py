@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from preflight.rulebook.book import Rulebook
-from preflight.rulebook.explain import shown_files, standing
+from preflight.rulebook.explain import shown_files, shown_lines, standing
 from preflight.rulebook.load import load_rulebook, own_rules_folder
 from preflight.rulebook.rule import Example, Rule, Status
 
@@ -105,16 +105,15 @@ def _example(example: Example) -> Iterator[str]:
         yield from (f"Found at {places}.{options}", "")
     else:
         yield from (f"Clear.{options}", "")
-    for caption, text in shown_files(example):
-        yield from (f"`{caption}`" if " (" not in caption else caption, "")
-        if text:
-            fence = "`" * max(3, _longest_run_of_backticks(text) + 1)
-            yield from (f"{fence}{_language(caption)}", _printable(text).rstrip("\n"), fence, "")
+    for file in shown_files(example):
+        yield from (f"`{file.path}` ({file.note})" if file.note else f"`{file.path}`", "")
+        if file.text:
+            fence = "`" * max(3, _longest_run_of_backticks(file.text) + 1)
+            yield from (f"{fence}{_language(file.path)}", *shown_lines(file.text), fence, "")
 
 
-def _language(caption: str) -> str:
-    suffix = Path(caption.partition(" (")[0]).suffix
-    return {".py": "python", ".json": "json", ".toml": "toml", ".sh": "sh"}.get(suffix, "text")
+def _language(path: str) -> str:
+    return {".py": "python", ".json": "json", ".toml": "toml", ".sh": "sh"}.get(Path(path).suffix, "text")
 
 
 def _longest_run_of_backticks(text: str) -> int:
@@ -123,12 +122,6 @@ def _longest_run_of_backticks(text: str) -> int:
         run = run + 1 if char == "`" else 0
         longest = max(longest, run)
     return longest
-
-
-def _printable(text: str) -> str:
-    """Line ends and tabs stay; other characters that do not show become escapes, so that a page stays a text file."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join("".join(c if c.isprintable() or c == "\t" else ascii(c)[1:-1] for c in line) for line in lines)
 
 
 if __name__ == "__main__":

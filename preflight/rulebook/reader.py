@@ -6,12 +6,13 @@ The file format is fixed by the contract; docs/writing-rules.md tells it to the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from preflight.errors import RuleFileError
 from preflight.model import Severity
+from preflight.rulebook.near import did_you_mean, nearest
 from preflight.rulebook.rule import Example, Expected, Rule, Status
 
 _T = TypeVar("_T", str, int, list[Any], dict[str, Any])
@@ -217,17 +218,15 @@ class _Table:
             if key not in self._asked:
                 known = ", ".join(sorted(self._asked))
                 raise self.error(
-                    key, "nothing understands this key", f"{_near(key, self._asked)}the keys here are {known}"
+                    key, "nothing understands this key", f"{did_you_mean(key, self._asked)}the keys here are {known}"
                 )
 
     def _get(self, key: str, kind: type[_T], required: bool) -> _T | None:
         self._asked.add(key)
         if key not in self.content:
             if required:
-                near = _near(
-                    key, [other for other in self.content if other not in self._asked], "did you mean it by `{}`? "
-                )
-                raise self.error(key, "the key is missing", f"{near}add it")
+                near = nearest(key, self.content.keys() - self._asked)
+                raise self.error(key, "the key is missing", f"correct `{near[0]}`, or add it" if near else "add it")
             return None
         value = self.content[key]
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -238,8 +237,7 @@ class _Table:
         return _Table(content, self._file, self._text, (*self._at, *at))
 
     def _relative(self, key: str, path: str) -> str:
-        pure = PurePosixPath(path)
-        if pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) != path:
+        if "\\" in path or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
             raise self.error(key, f"`{path}` is no path inside the tree", "write it relative to the tree, with `/`")
         return path
 
@@ -294,13 +292,6 @@ def _dotted(parts: tuple[str | int, ...]) -> str:
     for part in parts:
         out += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if out else part
     return f"`{out}`"
-
-
-def _near(word: str, known: Iterable[str], shape: str = "did you mean `{}`? ") -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=1)
-    return shape.format(near[0]) if near else ""
 
 
 def _short(value: object) -> str:

@@ -10,6 +10,9 @@ from typing import Any
 
 from preflight.model import RuleText, Severity
 
+#: Codes of this prefix are ours; a later release may give a meaning to any of them.
+OUR_PREFIX = "PF"
+
 
 class Status(str, Enum):
     """Where a rule stands in its life."""
@@ -72,6 +75,11 @@ class Rule:
     def slug(self) -> str:
         """``PF101-syntax-error``: the stem of the rule's file and of its page."""
         return f"{self.code}-{self.name}"
+
+    @property
+    def ours(self) -> bool:
+        """Whether the code is of preflight's own prefix, which no rule of a patch repository may take."""
+        return self.code.startswith(OUR_PREFIX)
 
     def applies_to(self, vllm: str | None = None, transformers: str | None = None, python: str | None = None) -> bool:
         """Whether the rule holds for a tree of these versions; one that is None or no version rules nothing out."""

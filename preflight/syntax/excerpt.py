@@ -24,17 +24,10 @@ def pristine_excerpt(
     path: str, lines: Sequence[str], pristine: Sequence[str], first: int, last: int, title: str
 ) -> Excerpt | None:
     """What the release has where a file has the lines ``first`` to ``last``; None if it has the same there."""
-    before = after = 0
-    limit = min(len(lines), len(pristine))
-    while before < limit and lines[before] == pristine[before]:
-        before += 1
-    while after < limit - before and lines[-1 - after] == pristine[-1 - after]:
-        after += 1
-    from difflib import SequenceMatcher
+    from preflight.syntax.compare import hunks
 
-    matcher = SequenceMatcher(None, lines[before : len(lines) - after], pristine[before : len(pristine) - after], False)
-    for tag, a, b, c, d in matcher.get_opcodes():
+    for a, b, c, d in hunks(lines, pristine):
         # a deletion has no lines of its own: it counts for the lines on both sides of it
-        if tag != "equal" and a + before <= last and b + before >= first - 1:
-            return excerpt(path, pristine, c + before + 1, max(d + before, c + before + 1), title)
+        if a <= last and b >= first - 1:
+            return excerpt(path, pristine, c + 1, max(d, c + 1), title)
     return None

@@ -35,6 +35,16 @@ class LineIndex:
         """The characters that end the line; empty for the last."""
         return self.text[self.ends[number - 1] : self.starts[number]] if number < len(self.starts) else ""
 
+    def lines(self) -> list[str]:
+        """All lines without their ends."""
+        return [self.text[start:end] for start, end in zip(self.starts, self.ends, strict=True)]
+
+    def whole_lines(self) -> list[str]:
+        """All lines with their ends; together they are the text."""
+        return [
+            self.text[start:end] for start, end in zip(self.starts, [*self.starts[1:], len(self.text)], strict=True)
+        ]
+
     def offset(self, line: int, column: int) -> int:
         """The offset of a place; one beyond the text is drawn back to the nearest place that exists."""
         if line < 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -35,6 +36,19 @@ class Token:
     text: str
     start: int
     end: int
+
+    @property
+    def quote(self) -> str:
+        """The quotes that a string is opened with; empty for what is no string."""
+        if self.kind not in (Kind.STRING, Kind.UNCLOSED):
+            return ""
+        rest = self.text[self.prefix_length :]
+        return rest[:3] if rest[:3] in ('"""', "'''") else rest[:1]
+
+    @property
+    def prefix_length(self) -> int:
+        """How many letters stand before a string's quotes."""
+        return len(self.text) - len(self.text.lstrip("rRbBuUfFtT"))
 
 
 def words(text: str) -> frozenset[str]:
@@ -81,6 +95,29 @@ def scan(text: str, nested_quotes: bool = True) -> list[Token]:
         add(Token(kind, text[at:end], at, end))
         at = end
     return tokens
+
+
+def replacement_fields(token: Token) -> Iterator[str]:
+    """What stands in the outermost braces of an f-string, as it was written."""
+    text = token.text
+    at = token.prefix_length + len(token.quote)
+    depth, start = 0, 0
+    while at < len(text) - len(token.quote):
+        char = text[at]
+        if depth == 0 and text[at : at + 2] in ("{{", "}}"):
+            at += 1
+        elif char == "{":
+            depth += 1
+            start = at + 1 if depth == 1 else start
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                yield text[start:at]
+        elif depth and char in "'\"":
+            inner = _STRING_START.match(text, at)
+            assert inner is not None
+            at = _string(text, inner.end(), inner.group(2), "", False)[0] - 1
+        at += 1
 
 
 def _next(text: str, at: int, nested_quotes: bool) -> tuple[Kind, int]:

@@ -11,8 +11,8 @@ from preflight.errors import UsageError
 from preflight.model import FileState, Undecided
 from preflight.tree.distinfo import distributions
 from preflight.tree.git import Repository, repository_of
-from preflight.tree.kinds import TreeKind, TreeRequest
-from preflight.tree.locate import PACKAGE, Location
+from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
+from preflight.tree.locate import Location
 from preflight.tree.patched import Comparison, compare, is_source_name, unseen
 from preflight.tree.record import Record, read_record
 from preflight.tree.reference import GitReference, RecordReference, Reference, ReleaseReference

@@ -58,8 +58,6 @@ def gather(given: str, option: str, selection: Selection) -> tuple[list[Given], 
     Raises TreeError when the path is not there, or something in it cannot be read. ``option`` is how it was given.
     """
     path = absolute(given)
-    if "\0" in given or not given:
-        raise TreeError(f"{option} {given!r} is no path.", _HELP)
     repository = _repository(path, selection)
     if repository is not None and selection.staged:
         files = _from_index(path, repository)

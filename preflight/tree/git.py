@@ -48,7 +48,7 @@ class Repository:
 
     def tracks(self, path: str) -> bool:
         """True if the index has ``path`` (relative to the top)."""
-        return bool(self._run("ls-files", "-z", "--", f":(literal,top){path}", check=False))
+        return bool(self._run("ls-files", "-z", "--", f":(literal,top){path}"))
 
     def changed(self, base: str, under: str, *, staged: bool) -> dict[str, FileState]:
         """The files under a folder that differ from ``base``: in the index if ``staged``, else in the work tree, where

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+#: The package that is checked, and the distribution that brings it.
+PACKAGE = "vllm"
+
 
 class TreeKind(str, Enum):
     """Where a tree comes from."""

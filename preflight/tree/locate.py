@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from preflight.errors import TreeError, UsageError
+from preflight.errors import TreeError
 from preflight.tree.distinfo import Distribution, distributions
 from preflight.tree.editable import editable_source
 from preflight.tree.environment import Site, is_site_folder, site_at, sites_of
 from preflight.tree.interpreters import on_path, prefixes_of_python, prefixes_of_script
-from preflight.tree.kinds import TreeKind
+from preflight.tree.kinds import PACKAGE, TreeKind
 from preflight.tree.paths import absolute, same_place
 
-PACKAGE = "vllm"
 _WAY_OUT = "Name the folder (--vllm-site-packages DIR), or take a release as the tree (--vllm VERSION)."
 
 
@@ -38,8 +37,6 @@ def locate(folder: str | None, environ: Mapping[str, str]) -> Location:
     """The tree in ``folder``, or that of the active environment if it is None. Raises TreeError or UsageError."""
     if folder is None:
         return _active(environ)
-    if not folder or "\0" in folder:
-        raise UsageError(f"{folder!r} is no folder.", _WAY_OUT)
     path = absolute(folder)
     try:
         if not path.exists():

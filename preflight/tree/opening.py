@@ -10,8 +10,8 @@ from preflight.model import PatchedFile, TreeFacts
 from preflight.tree.basis import Basis, basis, release_record
 from preflight.tree.checkout import checkout_version
 from preflight.tree.distinfo import distributions
-from preflight.tree.kinds import TreeKind, TreeRequest
-from preflight.tree.locate import PACKAGE, Location, locate
+from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
+from preflight.tree.locate import Location, locate
 from preflight.tree.patched import Comparison
 from preflight.tree.paths import same_place
 from preflight.tree.reference import ReleaseReference

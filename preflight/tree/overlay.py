@@ -10,8 +10,7 @@ from pathlib import Path
 from preflight.errors import TreeError, UsageError
 from preflight.tree.diff import apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather, repository_name
-from preflight.tree.kinds import OutsideFile, SourceUnreadable
-from preflight.tree.locate import PACKAGE
+from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
 from preflight.tree.record import is_compiled
@@ -74,7 +73,7 @@ class _Work:
                 continue
             parts = file.file.parts
             below = parts if len(file.parts) == 1 else parts[-len(file.parts) - 1 :]
-            path = places.mirrored(parts) or places.inside(below) or _bare(file, places)
+            path = places.mirrored(parts) or _new(places.inside(below), places) or _bare(file, places)
             if path is None or not _can_be_laid(path):
                 rest.append(file)
             else:
@@ -123,7 +122,7 @@ class _Work:
             elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
                 name = repository_name(file.file)
                 self.outside[name] = OutsideFile(name, "" if file.staged else str(file.file), file.data)
-        if len(files) == 1 and diffs:
+        if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
         elif diffs:
             self.notes.append(
@@ -135,7 +134,8 @@ class _Work:
     def select(self, given: str, inside: str) -> None:
         """A PATH that points into the tree itself."""
         top = f"{inside}/" if inside else f"{PACKAGE}/"
-        found = [path for path in self.tree.files() if path == inside or path.startswith(top)]
+        known = {*self.tree.files(), *(file.path for file in self.tree.facts.patched)}  # a missing file can be named
+        found = [path for path in known if path == inside or path.startswith(top)]
         if not found:
             raise TreeError(f"PATH {given}: the tree has no such file or folder.", "Name a file that is there.")
         self.picked = (self.picked or set()).union(found)
@@ -223,12 +223,17 @@ def _bare(file: Given, places: Places) -> str | None:
     return places.named(file.file.name) if len(file.parts) == 1 else None
 
 
+def _new(path: str | None, places: Places) -> str | None:
+    """``path`` if it can be a file that is added to the tree: a module anywhere, another file beside those of it."""
+    return path if path is not None and (path.endswith(".py") or places.has_folder(path)) else None
+
+
 def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | None:
     """The path of a file that the tree does not have: beside files that mirror the tree, or in a folder of it."""
     parts = file.file.parts
     for top in tops:
         if parts[: len(top) + 1] == (*top, PACKAGE):
-            return "/".join(parts[len(top) :])
+            return _new("/".join(parts[len(top) :]), places)
     path = places.inside(repository_name(file.file).split("/"))
     return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
 

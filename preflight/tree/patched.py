@@ -19,6 +19,8 @@ from preflight.tree.scan import Listing
 
 #: Compiled modules above this size are compared by size: hashing a whole release of them takes seconds.
 _HASHED_MODULE = 4 << 20
+#: Above this, a file of another size than RECORD's is not read to see that its content is another, too.
+_NO_SOURCE = 16 << 20
 #: site-packages is three folders below its environment (lib/pythonX.Y/site-packages).
 _DEPTH = 3
 
@@ -48,7 +50,7 @@ def compare(root: Path, package: str, listing: Listing, record: Record, *, whole
     absent: set[str] = set()
     by_size = 0
     for path, entry in record.entries.items():
-        if entry.digest is None and (path.endswith(".pyc") or ".dist-info/" in path):
+        if "/__pycache__/" in path or (entry.digest is None and (path.endswith(".pyc") or ".dist-info/" in path)):
             continue  # written at install: byte code, INSTALLER, RECORD itself
         if path.startswith(inside) and path not in present and not (closed and path.startswith(closed)):
             if sources_only and not path.endswith(".py"):
@@ -105,6 +107,8 @@ class _Digests:
             name, count = self._unknown.get(entry.algorithm, (entry.path, 0))
             self._unknown[entry.algorithm] = (name, count + 1)
             return True
+        if entry.size is not None and (size := os.stat(file).st_size) != entry.size and size > _NO_SOURCE:  # noqa: PTH116
+            return False
         feed(file, state.update)
         return _encoded(state.digest()) == entry.digest.rstrip("=")
 

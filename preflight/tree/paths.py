@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from preflight.errors import UsageError
+
 
 def absolute(text: str | Path) -> Path:
-    """``text`` as an absolute path without ``..``; links stay (the ``python`` of an environment is one)."""
+    """``text`` as an absolute path without ``..``; links stay (the ``python`` of an environment is one).
+
+    Raises UsageError for what can be no path.
+    """
+    if not os.fspath(text) or "\0" in os.fspath(text):
+        raise UsageError(f"{os.fspath(text)!r} is no path.", "Write a path to a file or a folder.")
     return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111 - Path follows links, and raises for ~nobody
 
 

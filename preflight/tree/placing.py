@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from preflight.tree.locate import PACKAGE
+from preflight.tree.kinds import PACKAGE
 
 
 class Places:

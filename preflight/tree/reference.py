@@ -9,6 +9,7 @@ from typing import Protocol
 
 from preflight.tree.cache import cached_release
 from preflight.tree.git import Repository
+from preflight.tree.kinds import PACKAGE
 from preflight.tree.patched import matches
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Record
@@ -36,7 +37,7 @@ class RecordReference:
             return None
         if path not in self.differing:
             return _read(self.root / path)
-        folder = cached_release("vllm", self.version) if self.version is not None else None
+        folder = cached_release(PACKAGE, self.version) if self.version is not None else None
         data = _read(folder / path) if folder is not None else None
         return data if data is not None and matches(self.record.entries[path], data) else None
 

@@ -10,6 +10,7 @@ from preflight.errors import TreeError
 
 #: A released vLLM has about 5,000 files; links that multiply a tree must not multiply the time.
 _LIMIT = 200_000
+_LINKS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def scan(root: Path, package: str) -> Listing:
     # A folder, where it really is, and where the links were that led here: enough to tell a loop from a link.
     stack: list[tuple[str, str, tuple[str, ...]]] = [(package, os.path.realpath(root / package), ())]
     base = os.fspath(root)
-    folders = 0
+    folders = links = 0
     while stack:
         folder, real, chain = stack.pop()
         folders += 1
@@ -61,12 +62,14 @@ def scan(root: Path, package: str) -> Listing:
                         if any(place == target or place.startswith(target.rstrip(os.sep) + os.sep) for place in seen):
                             loops.append(path)
                         else:
+                            links += 1
                             stack.append((path, target, seen))
         except OSError as error:
             closed.append((folder, error.strerror or str(error)))
-        if len(files) + folders > _LIMIT:
+        if len(files) + folders > _LIMIT or links > _LINKS:
+            what = f"{_LINKS} links to folders" if links > _LINKS else f"{_LIMIT:,} files"
             raise TreeError(
-                f"{root / package} holds more than {_LIMIT:,} files, which no vLLM does.",
+                f"{root / package} holds more than {what}, which no vLLM does.",
                 "Name the folder that holds vLLM's own vllm/ package: --vllm-site-packages DIR.",
             )
     files.sort()

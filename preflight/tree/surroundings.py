@@ -48,8 +48,6 @@ def given_python(value: str | None, environ: Mapping[str, str]) -> Path | None:
     if value is None:
         return None
     help = "Name the interpreter that will run vLLM: --python /path/to/environment/bin/python."
-    if not value or "\0" in value:
-        raise UsageError(f"--python {value!r} is no file.", help)
     file = absolute(value)
     if os.sep not in value and not file.exists() and (found := on_path(value, environ)) is not None:
         return found

@@ -2,18 +2,22 @@
 
 A proposed cause comes with a repair. The repaired text is compiled, and the cause is believed only if the interpreter
 gets past the place. So no cause rests on the wording of one Python's messages, and every fix that is offered was tried.
-After a fault is named, its repair is kept in memory and the search goes on behind it: each further error is a fault of
+After a fault is named its repair is kept in memory and the search goes on behind it: each further error is a fault of
 its own, not an echo of the first.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from preflight.model import Edit
 from preflight.syntax.compiler import CompileError, Outcome
+from preflight.syntax.diagnose import fallback
 from preflight.syntax.diagnose.detectors import DETECTORS
-from preflight.syntax.diagnose.model import Candidate, Diagnosis, Patch, carry_out
+from preflight.syntax.diagnose.model import Candidate, Diagnosis, Patch, Shifts, carry_out
+from preflight.syntax.diagnose.release import restores
 from preflight.syntax.fixes import LineIndex
 from preflight.syntax.scene import Scene
 from preflight.syntax.source import Source
@@ -23,8 +27,11 @@ Oracle = Callable[[Sequence[str]], Sequence[Outcome]]
 
 #: After so many faults in one file the rest is left: the reader has enough to do.
 MAX_FAULTS = 12
-#: So many repairs are tried in one round.
-MAX_CANDIDATES = 60
+#: So many repairs are tried for one fault, in batches; a batch that mends the file ends the search.
+MAX_CANDIDATES = 72
+BATCH = 12
+#: Seconds of search for one file; after that the interpreter's own words have to do.
+MAX_SECONDS = 20.0
 
 
 def diagnose(
@@ -36,123 +43,169 @@ def diagnose(
     """
     assert source.text is not None
     original = LineIndex(source.text)
-    text = source.text
-    shifts = _Shifts()
-    found: list[tuple[Candidate, tuple[int, int], tuple[int, int], tuple[Patch, ...] | None]] = []
+    deadline = time.monotonic() + MAX_SECONDS
+    text, shifts = source.text, Shifts()
+    found: list[_Found] = []
     while len(found) < MAX_FAULTS:
-        scene = Scene(text, error, version, pristine, source.path)
-        chosen, outcome = _choose(scene, oracle)
-        if chosen is None:
-            chosen, outcome = _neutralise(scene, oracle)
-        offered = chosen.fix if chosen.fix is not None else chosen.repair
+
+        def number(offset: int, shifts: Shifts = shifts) -> int:
+            return original.place(shifts.back(offset))[0]
+
+        scene = Scene(text, error, version, pristine, number)
+        chosen, outcome, sure = _choose(scene, oracle, deadline)
+        fix = shifts.original(chosen.repair) if sure else ()
         found.append(
-            (
-                chosen,
-                original.place(shifts.back(chosen.start)),
-                original.place(shifts.back(chosen.end)),
-                shifts.original(offered) if chosen.sure else None,
-            )
+            _Found(chosen, original.place(shifts.back(chosen.start)), original.place(shifts.back(chosen.end)), fix)
         )
-        shifts.add(chosen.repair)
-        text = carry_out(text, chosen.repair)
-        if outcome.error is None:
+        if outcome.error is None or time.monotonic() > deadline:
             break
+        text = carry_out(text, chosen.repair)
+        shifts.add(chosen.repair)
         error = outcome.error
     return _proved(source, oracle, found)
 
 
-def _choose(scene: Scene, oracle: Oracle) -> tuple[Candidate | None, Outcome]:
-    """The proposed cause whose repair takes the interpreter farthest."""
-    candidates: list[Candidate] = []
-    for detector in DETECTORS:
-        candidates += detector(scene)
-    candidates.sort(key=lambda candidate: -candidate.rank)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A cause that was believed, its place and its fix in the text as it was read (no fix: empty)."""
+
+    cause: Candidate
+    start: tuple[int, int]
+    end: tuple[int, int]
+    fix: tuple[Patch, ...]
+
+
+def _choose(scene: Scene, oracle: Oracle, deadline: float) -> tuple[Candidate, Outcome, bool]:
+    """The proposed cause whose repair takes the interpreter farthest, what it then says, and whether it is a fix.
+
+    When none is believed, the statement is named in the interpreter's words and taken out of the way; an outcome without
+    an error then means that nothing more can be told.
+    """
+    trial = _Trial(scene, oracle)
+    candidates = sorted((c for detector in DETECTORS for c in detector(scene)), key=lambda c: -c.rank)
     del candidates[MAX_CANDIDATES:]
-    outcomes = oracle([carry_out(scene.text, candidate.repair) for candidate in candidates])
-    here = _progress(scene.error)
-    best: tuple[Candidate | None, Outcome] = (None, Outcome())
-    best_key: tuple[float, ...] = here
-    for candidate, outcome in zip(candidates, outcomes, strict=True):
-        if outcome.failure is not None:
-            continue
-        key = _progress(outcome.error)
-        if key > best_key:
-            best, best_key = (candidate, outcome), key
-    return best
+    while candidates and not trial.mended and time.monotonic() < deadline:
+        trial.run(candidates[:BATCH])
+        del candidates[:BATCH]
+    if trial.best is not None:
+        best = trial.best[0]
+        trial.run([c for c in candidates if (c.cause, c.start) == (best.cause, best.start)])
+        sure = trial.is_fix()
+        return *trial.best, sure
+    if trial.best is None:
+        for candidate in fallback.candidates(scene):
+            trial.run([candidate])
+            if trial.best is not None:
+                return *trial.best, False
+    return fallback.plain(scene), Outcome(), False
 
 
-def _progress(error: CompileError | None) -> tuple[float, ...]:
-    """How far an interpreter came: a larger value is farther."""
-    if error is None:
-        return (9.0,)
-    return (0.0 if error.stage == "parse" else 1.0, float(error.line or 0), float(error.column or 0))
+class _Trial:
+    """Repairs tried on one scene, and the best of them."""
+
+    def __init__(self, scene: Scene, oracle: Oracle) -> None:
+        self._scene = scene
+        self._oracle = oracle
+        self._best_key = self._key(scene.error, scene.offset)
+        self._tried: set[str] = {scene.text}
+        self._baselines: dict[int, tuple[float, ...] | None] = {}
+        self._equals: list[Candidate] = []
+        self.best: tuple[Candidate, Outcome] | None = None
+        self.mended = False
+
+    def run(self, candidates: Sequence[Candidate]) -> None:
+        """Try these repairs; of equals the first one stays."""
+        texts: list[str] = []
+        fresh: list[Candidate] = []
+        for candidate in candidates:
+            repaired = carry_out(self._scene.text, candidate.repair)
+            if repaired not in self._tried:
+                self._tried.add(repaired)
+                texts.append(repaired)
+                fresh.append(candidate)
+        late: list[tuple[Candidate, Outcome, tuple[float, ...]]] = []
+        for candidate, repaired, outcome in zip(fresh, texts, self._oracle(texts), strict=True):
+            if outcome.failure is not None:
+                continue
+            key = self._key(outcome.error, self._place(candidate, repaired, outcome.error))
+            if key > self._best_key:
+                self.best, self._best_key = (candidate, outcome), key
+                self._equals = [candidate]
+                self.mended = outcome.ok
+            elif self.best is not None and key == self._best_key:
+                self._equals.append(candidate)
+            elif self.best is None:
+                late.append((candidate, outcome, key))
+        if self.best is None:
+            # An interpreter prefers some errors to earlier ones (an unclosed string to a wrong operator above it), so a
+            # right repair can uncover an earlier place. It is right if it does as much as taking the statement away.
+            for candidate, outcome, key in late:
+                if key == self._baseline(candidate) != self._best_key:
+                    self.best = candidate, outcome
+                    return
+
+    def is_fix(self) -> bool:
+        """Whether the best repair is certain enough to be offered; a repair of equal reach that restores the release's
+        lines takes its place."""
+        assert self.best is not None
+        best, outcome = self.best
+        same = [c for c in self._equals if (c.cause, c.start) == (best.cause, best.start)]
+        restoring = next((c for c in same if restores(self._scene, c)), None)
+        if restoring is not None:
+            self.best = restoring, outcome
+            return True
+        return best.sure or (best.sure_if_alone and len(same) <= 1)
+
+    def _place(self, candidate: Candidate, repaired: str, error: CompileError | None) -> int:
+        """The offset, in the scene's own text, of an error in a repaired one."""
+        if error is None:
+            return 0
+        shifts = Shifts()
+        shifts.add(candidate.repair)
+        return shifts.back(LineIndex(repaired).offset(error.line or 1, error.column or 1))
+
+    @staticmethod
+    def _key(error: CompileError | None, place: int) -> tuple[float, ...]:
+        """How far an interpreter came: a larger key is farther. What the grammar refuses comes before the rest."""
+        if error is None:
+            return (2,)
+        return (0 if error.stage == "parse" else 1, place)
+
+    def _baseline(self, candidate: Candidate) -> tuple[float, ...] | None:
+        """The key of the text without the statement that the candidate speaks of."""
+        at = self._scene.statement_at(self._scene.index.place(candidate.start)[0])
+        if at is None:
+            return None
+        if at not in self._baselines:
+            without = fallback.without(self._scene, at)
+            text = carry_out(self._scene.text, without.repair)
+            outcome = self._oracle([text])[0]
+            self._baselines[at] = (
+                self._key(outcome.error, self._place(without, text, outcome.error)) if outcome.failure is None else None
+            )
+        return self._baselines[at]
 
 
-def _neutralise(scene: Scene, oracle: Oracle) -> tuple[Candidate, Outcome]:
-    """No cause is known: say what the interpreter says, and take the statement out of the way."""
-    error = scene.error
-    patch = Patch(0, 0, "")
-    return (
-        Candidate(
-            "invalid-syntax",
-            scene.offset,
-            scene.offset,
-            f"Python {scene.version[0]}.{scene.version[1]} cannot read this: {error.message}",
-            (patch,),
-            sure=False,
-        ),
-        Outcome(),
-    )
-
-
-def _proved(
-    source: Source,
-    oracle: Oracle,
-    found: list[tuple[Candidate, tuple[int, int], tuple[int, int], tuple[Patch, ...] | None]],
-) -> list[Diagnosis]:
-    """The diagnoses, their fixes marked safe if the file compiles with all of them."""
+def _proved(source: Source, oracle: Oracle, found: Sequence[_Found]) -> list[Diagnosis]:
+    """The diagnoses in order; their fixes are marked safe if the file compiles with all of them together."""
     text = source.text
     assert text is not None
     index = LineIndex(text)
-    patches = [patch for *_, fix in found if fix for patch in fix]
-    safe = bool(patches) and oracle([carry_out(text, tuple(patches))])[0].ok
+    offered: list[Patch] = []
+    for one in found:
+        offered += one.fix
+    offered.sort(key=lambda patch: (patch.start, patch.end))
+    apart = all(before.end <= after.start for before, after in zip(offered, offered[1:], strict=False))
+    safe = bool(offered) and apart and oracle([carry_out(text, tuple(offered))])[0].ok
     diagnoses = []
-    for candidate, start, end, fix in found:
-        edits = (
-            tuple(Edit(source.path, index.place(patch.start), index.place(patch.end), patch.new) for patch in fix)
-            if fix
-            else None
-        )
+    for one in found:
+        edits = tuple(Edit(source.path, index.place(p.start), index.place(p.end), p.new) for p in one.fix)
+        cause = one.cause
         diagnoses.append(
-            Diagnosis(candidate.cause, start, end, candidate.message, candidate.why, candidate.help, edits, safe)
-        )
+            Diagnosis(
+                cause.cause, one.start, one.end, cause.message, cause.why, cause.help,
+                fix=edits if edits and apart else None,
+                safe=bool(edits) and safe,
+            )
+        )  # fmt: skip
     return sorted(diagnoses, key=lambda diagnosis: diagnosis.start)
-
-
-class _Shifts:
-    """How offsets of the text under repair lead back to the text as it was read."""
-
-    def __init__(self) -> None:
-        self._rounds: list[tuple[Patch, ...]] = []
-
-    def add(self, patches: tuple[Patch, ...]) -> None:
-        self._rounds.append(tuple(sorted(patches, key=lambda patch: (patch.start, patch.end))))
-
-    def back(self, offset: int) -> int:
-        """The original offset of a place in the text as it is now."""
-        for patches in reversed(self._rounds):
-            shift = 0
-            for patch in patches:
-                begin = patch.start + shift  # where the patch's own text begins now
-                if offset <= begin:
-                    break
-                if offset < begin + len(patch.new):
-                    offset, shift = patch.end, 0
-                    break
-                shift += len(patch.new) - (patch.end - patch.start)
-            offset -= shift
-        return offset
-
-    def original(self, patches: tuple[Patch, ...]) -> tuple[Patch, ...]:
-        """Patches of the text as it is now, as patches of the text as it was read."""
-        return tuple(Patch(self.back(patch.start), self.back(patch.end), patch.new) for patch in patches)

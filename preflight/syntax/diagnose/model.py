@@ -18,7 +18,7 @@ class Patch:
 
     start: int
     end: int
-    new: str
+    new: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Candidate:
     """A cause that a detector proposes, with the repair that would prove it.
 
     The engine compiles the repaired text: the cause is believed only if the interpreter then gets past the place.
-    ``repair`` must keep the number of lines, so that places of later faults stay true; ``fix`` is what the person is
-    offered, if that differs. ``sure``: whoever passes that proof may be offered as a fix; otherwise there are several
-    ways to repair it, and the fix is offered only if it restores what the release had.
+    A repair that passes this proof is offered as a fix if it is ``sure``, or ``sure_if_alone`` and no other repair of
+    the same cause at the same place passes. Otherwise there is more than one way to repair it (or the repair only takes
+    the fault out of the way), and it is offered only if it restores what the release had.
     """
 
     cause: str
@@ -38,9 +38,9 @@ class Candidate:
     repair: tuple[Patch, ...]
     why: str | None = None
     help: str | None = None
-    fix: tuple[Patch, ...] | None = None
-    sure: bool = True
-    rank: int = 0  #: of two causes that explain equally much, the higher rank wins
+    sure: bool = False
+    sure_if_alone: bool = False
+    rank: int = 50  #: of two causes that explain equally much, the higher rank wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,51 @@ class Diagnosis:
 Detector = Callable[["Scene"], Iterator[Candidate]]
 
 
+def insert(at: int, new: str) -> Patch:
+    """Put text in."""
+    return Patch(at, at, new)
+
+
 def carry_out(text: str, patches: tuple[Patch, ...]) -> str:
     """The text with the patches carried out."""
     parts: list[str] = []
     at = 0
-    for patch in sorted(patches, key=lambda patch: (patch.start, patch.end)):
+    for patch in in_order(patches):
         parts += (text[at : patch.start], patch.new)
         at = patch.end
     return "".join([*parts, text[at:]])
+
+
+def in_order(patches: tuple[Patch, ...]) -> list[Patch]:
+    """The patches by their place."""
+    return sorted(patches, key=lambda patch: (patch.start, patch.end))
+
+
+class Shifts:
+    """How offsets of a text under repair lead back to the text as it was read."""
+
+    def __init__(self) -> None:
+        self._rounds: list[list[Patch]] = []
+
+    def add(self, patches: tuple[Patch, ...]) -> None:
+        """One more round of patches was carried out."""
+        self._rounds.append(in_order(patches))
+
+    def back(self, offset: int) -> int:
+        """The original offset of a place in the text as it is now; within text put in, the end of what it replaced."""
+        for patches in reversed(self._rounds):
+            shift = 0
+            for patch in patches:
+                begin = patch.start + shift  # where the patch's own text begins now
+                if offset <= begin:
+                    break
+                if offset < begin + len(patch.new):
+                    offset, shift = patch.end, 0
+                    break
+                shift += len(patch.new) - (patch.end - patch.start)
+            offset -= shift
+        return offset
+
+    def original(self, patches: tuple[Patch, ...]) -> tuple[Patch, ...]:
+        """Patches of the text as it is now, as patches of the text as it was read."""
+        return tuple(Patch(self.back(patch.start), self.back(patch.end), patch.new) for patch in patches)

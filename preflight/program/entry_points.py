@@ -1,0 +1,21 @@
+"""The few names of vLLM that have to be known to find everything else: each with the reason why it is a way in.
+
+Everything else (models, interfaces, flags, methods, paths) is read from the tree. A tree in which one of these names is
+gone gets an answer that says so.
+"""
+
+from __future__ import annotations
+
+#: the variable that holds the registry; plugins register through it, so it is public API since 0.2
+MODEL_REGISTRY = "ModelRegistry"
+#: the registry's map from architecture to entry, and an entry's two fields
+REGISTRY_MODELS = "models"
+ENTRY_MODULE = "module_name"
+ENTRY_CLASS = "class_name"
+#: the dataclass that the registry fills for a class; its fields are the flags that the engine asks for
+MODEL_INFO = "_ModelInfo"
+MODEL_INFO_MAKER = "from_model_cls"
+#: the predicate that the model runner asks before it turns on EAGLE-3; it is no field of the info
+EAGLE3_PREDICATE = "supports_eagle3"
+#: the object that every ``if`` on the platform asks; it is made in the ``__getattr__`` of the package ``platforms``
+CURRENT_PLATFORM = "current_platform"

@@ -1,0 +1,142 @@
+"""Packages that replace themselves by an object which imports on demand (``sys.modules[__name__] = ...``).
+
+Such a package declares its names twice: for the object, and under TYPE_CHECKING for readers like this one. The second
+is read here. Its star imports lead to hundreds of files, so the lists of their ``__all__`` are searched as text first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from preflight.program.conditions import Truth
+from preflight.program.definitions import Missing, Resolution
+from preflight.program.facts import Import
+from preflight.program.namespace import Namespace, run_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from preflight.program.modules import Module
+    from preflight.program.program import Program
+
+_ALL = re.compile(rb"^__all__\s*(?::[^=\n]*)?\+?=\s*[\[(]([^\])]*)[\])]", re.MULTILINE)
+_NAME = re.compile(rb"[\"'](\w+)[\"']")
+
+
+class LazyPackages:
+    """Answers for the lazy packages of one program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._declared: dict[str, tuple[Namespace, bool]] = {}
+        self._exports: dict[str, dict[str, list[str]]] = {}
+
+    def attribute(self, module: Module, name: str) -> Resolution | None:
+        """What ``module.name`` is; None if the package shows no such name and cannot be known in full."""
+        namespace, stars = self._declarations(module)
+        resolver = self._program.resolver
+        bindings = [binding for binding in namespace.names.get(name, ()) if binding is not None]
+        if bindings:
+            found = resolver.join([resolver.binding(module, binding) for binding in bindings])
+            if found.missing is None:
+                return found
+            return Resolution(unknown=f"{module.name} declares {name}, but {found.missing.reason}")
+        if stars and module.spec.folders:
+            exporting = self.exports(module.spec.folders[0]).get(name, ())
+            found = resolver.join([resolver.attribute(owner, name) for owner in self._modules(module, exporting)])
+            if found.definitions:
+                return found
+        return None
+
+    def missing(self, module: Module, name: str) -> bool:
+        """Whether no file of the package holds the name at all: then nothing can make it."""
+        data = self._program.loader.data(module.spec)
+        if not isinstance(data, bytes) or _holds(data, name):
+            return False
+        return not any(_holds(text, name) for _, text in self._texts(module.spec.folders))
+
+    def refusal(self, module: Module, name: str) -> Resolution:
+        """The answer for a name that the package does not show."""
+        if self.missing(module, name):
+            return Resolution(missing=Missing(module.name, name, f"{module.name} has no {name!r}"))
+        return Resolution(unknown=f"{module.name} replaces itself by an object that may know {name}")
+
+    def _declarations(self, module: Module) -> tuple[Namespace, bool]:
+        known = self._declared.get(module.name)
+        if known is None:
+            stars: list[Import] = []
+
+            def star(item: Import) -> tuple[str, Iterable[str], str | None]:
+                stars.append(item)
+                return "", (), None
+
+            questions = replace(
+                self._program.resolver.questions(module),
+                test=lambda test: (
+                    Truth.YES if test.text.endswith("TYPE_CHECKING") else self._program.resolver.test(module, test)
+                ),
+                star=star,
+                succeeds=lambda item: Truth.YES,
+            )
+            namespace = run_body(module.facts.body, questions)
+            known = self._declared[module.name] = (namespace, bool(stars))
+        return known
+
+    # -- the lists of __all__ -----------------------------------------------------------------------------------------
+
+    def exports(self, folder: str) -> dict[str, list[str]]:
+        """Every name that an ``__all__`` under the folder lists, with the files that do, relative to the folder."""
+        found = self._exports.get(folder)
+        if found is None:
+            found = self._program.loader.kept(folder, self._signature(folder))
+            if found is None:
+                found = {}
+                for path, text in self._texts((folder,)):
+                    where = text.rfind(b"\n__all__")
+                    for match in _ALL.finditer(text, where) if where >= 0 else ():
+                        for name in _NAME.findall(match.group(1)):
+                            found.setdefault(name.decode(), []).append(path)
+                self._program.loader.keep(folder, self._signature(folder), found)
+            self._exports[folder] = found
+        return found
+
+    def _modules(self, package: Module, files: Iterable[str]) -> list[str]:
+        """The import paths of files which the package around them imports by a star."""
+        found: list[str] = []
+        for path in files:
+            inner, _, last = path.rpartition("/")
+            stem = last.removesuffix(".py")
+            parent = ".".join(filter(None, [package.name, inner.replace("/", ".")]))
+            data = self._program.loader.data(self._program.finder.find(parent))
+            if isinstance(data, bytes) and f"from .{stem} import".encode() in data:
+                found.append(f"{parent}.{stem}")
+        return found
+
+    def _signature(self, folder: str) -> str:
+        import hashlib
+
+        digest = hashlib.blake2b(digest_size=16)
+        for path in self._files(folder):
+            status = path.stat()
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
+
+    def _files(self, folder: str) -> list[Path]:
+        return sorted(path for path in Path(folder).rglob("*.py") if path.is_file())
+
+    def _texts(self, folders: Iterable[str]) -> Iterable[tuple[str, bytes]]:
+        for folder in folders:
+            for path in self._files(folder):
+                try:
+                    yield path.relative_to(folder).as_posix(), path.read_bytes()
+                except OSError:
+                    continue
+
+
+def _holds(text: bytes, name: str) -> bool:
+    """Whether the text has the name as a whole word."""
+    word = name.encode()
+    return word in text and re.search(rb"(?<!\w)" + re.escape(word) + rb"(?!\w)", text) is not None
