@@ -55,7 +55,7 @@ def absent(machine: Machine, value: Value, name: str) -> str:
     if isinstance(value, Super):
         return f"'super' object has no attribute '{name}'"
     cls = machine.class_of(value)
-    return f"'{cls.name if cls else 'object'}' object has no attribute '{name}'"
+    return f"'{cls.name if cls is not None else 'object'}' object has no attribute '{name}'"
 
 
 def probe(machine: Machine, value: Value, name: str) -> tuple[Truth, Value | None]:

@@ -655,7 +655,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
     if isinstance(value, (Seq, Map, SetValue, Function)):
         cls = class_of(machine, value)
         sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(op)]
-        machine.fail("TypeError", f"bad operand type for unary {sign}: '{cls.name if cls else 'object'}'")
+        machine.fail("TypeError", f"bad operand type for unary {sign}: '{cls.name if cls is not None else 'object'}'")
     return machine.unknown("an operation that is not modelled")
 
 
@@ -705,7 +705,7 @@ def get_item(machine: Machine, owner: Value, key: Value) -> Value:
         machine.fail("TypeError", f"'{type(owner.value).__name__}' object is not subscriptable")
     cls = class_of(machine, owner)
     if isinstance(owner, (SetValue, Function, Bound, Builtin)):
-        machine.fail("TypeError", f"'{cls.name if cls else 'object'}' object is not subscriptable")
+        machine.fail("TypeError", f"'{cls.name if cls is not None else 'object'}' object is not subscriptable")
     return machine.unknown("a subscript that is not modelled")
 
 
@@ -757,11 +757,18 @@ def _seq_item(machine: Machine, owner: Seq | Const, key: Value) -> Value:
         if len(owner.content) == 1 and key.cls is machine.natives.int:
             return owner.content[0]
         return machine.unknown("which item is read is not known")
-    if isinstance(key, (Seq, Map, SetValue, Function, Class)):
+    if _is_no_index(key):
         cls = class_of(machine, key)
         kind = owner.kind.name if isinstance(owner, Seq) else "string"
-        machine.fail("TypeError", f"{kind} indices must be integers or slices, not {cls.name if cls else 'object'}")
+        machine.fail("TypeError", f"{kind} indices must be integers or slices, not {cls.name if cls is not None else 'object'}")
     return machine.unknown("which item is read is not known")
+
+
+def _is_no_index(key: Value) -> bool:
+    """Whether a value can surely not index a list."""
+    if isinstance(key, Instance):
+        return not key.loose and not key.cls.gap() and lookup(key.cls, "__index__").value is None
+    return isinstance(key, (Seq, Map, SetValue, Function, Class))
 
 
 def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
@@ -790,6 +797,9 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
                 machine.fail("IndexError", "list assignment index out of range")
             except TypeError:
                 machine.fail("TypeError", f"list indices must be integers or slices, not {type(key.value).__name__}")
+        elif _is_no_index(key):
+            cls = class_of(machine, key)
+            machine.fail("TypeError", f"list indices must be integers or slices, not {cls.name if cls is not None else 'object'}")
         else:
             machine.may_raise("which item is set is not known")
             machine.loosen(owner, "which item was set is not known", clear=True)
@@ -803,7 +813,7 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
             machine.fail("TypeError", f"'{owner.cls.name}' object does not support item assignment")
     elif isinstance(owner, (Const, SetValue, Function)):
         cls = class_of(machine, owner)
-        machine.fail("TypeError", f"'{cls.name if cls else 'object'}' object does not support item assignment")
+        machine.fail("TypeError", f"'{cls.name if cls is not None else 'object'}' object does not support item assignment")
     elif isinstance(owner, OneOf):
         machine.may_raise("which object is changed is not known")
         machine.escape(list(owner.options), "which of several objects was changed is not known")

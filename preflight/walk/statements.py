@@ -190,16 +190,29 @@ def _pass(machine: Machine, node: ast.stmt) -> Outcome:
 def _delete(machine: Machine, node: ast.Delete) -> Outcome:
     for target in node.targets:
         if isinstance(target, ast.Name):
-            frame = machine.frame
-            if target.id in frame.content and frame.kind != "module":
-                machine.state.touch(frame)
-                del frame.content[target.id]
+            _delete_name(machine, target)
         elif isinstance(target, ast.Attribute):
             attributes.delete(machine, machine.evaluate(target.value), target.attr)
         elif isinstance(target, ast.Subscript):
             owner = machine.evaluate(target.value)
             operators.delete_item(machine, owner, machine.evaluate(target.slice))
     return NEXT
+
+
+def _delete_name(machine: Machine, target: ast.Name) -> None:
+    frame = machine.frame
+    if frame.kind == "module" or target.id not in frame.scope.bound:
+        return
+    machine.frame.node = target
+    found = frame.content.get(target.id)
+    if found is None:
+        if not frame.loose:
+            machine.fail("UnboundLocalError", f"cannot access local variable '{target.id}' where it is not associated with a value")
+        return
+    if isinstance(found, Perhaps):
+        machine.may_raise(f"{target.id} may not be bound")
+    machine.state.touch(frame)
+    del frame.content[target.id]
 
 
 def _assert(machine: Machine, node: ast.Assert) -> Outcome:

@@ -82,7 +82,7 @@ def _len(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             machine.fail("TypeError", str(error))
     if isinstance(value, (Function, Bound, Builtin, Stream)):
         cls = machine.class_of(value)
-        machine.fail("TypeError", f"object of type '{cls.name if cls else 'object'}' has no len()")
+        machine.fail("TypeError", f"object of type '{cls.name if cls is not None else 'object'}' has no len()")
     machine.may_raise("a length that is not known")
     return machine.unknown(value.reason if isinstance(value, Unknown) else "a length that is not known", cls=machine.natives.int)
 
@@ -236,7 +236,7 @@ def _next(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         return machine.call(machine.get(value, "__next__"), [])
     if isinstance(value, (Const, Seq, Map, SetValue)):
         cls = machine.class_of(value)
-        machine.fail("TypeError", f"'{cls.name if cls else 'object'}' object is not an iterator")
+        machine.fail("TypeError", f"'{cls.name if cls is not None else 'object'}' object is not an iterator")
     machine.may_raise("the next value is not known")
     return machine.unknown(value.reason if isinstance(value, Unknown) else "the next value is not known")
 
@@ -715,9 +715,10 @@ def _number(native: type) -> Implementation:
         if isinstance(value, Unknown):
             machine.may_raise(value.reason)
             return machine.unknown(value.reason, cls=machine.natives.of(native))
-        if isinstance(value, (Seq, Map, SetValue, Function, Class)):
+        plain = isinstance(value, Instance) and not value.cls.gap() and not value.loose
+        if plain or isinstance(value, (Seq, Map, SetValue, Function, Class)):
             cls = machine.class_of(value)
-            machine.fail("TypeError", f"{native.__name__}() argument must be a string or a real number, not '{cls.name if cls else 'object'}'")
+            machine.fail("TypeError", f"{native.__name__}() argument must be a string or a real number, not '{cls.name if cls is not None else 'object'}'")
         made = pure(native.__name__, native)(machine, [value, *arguments[1:]], keywords)
         if isinstance(made, Unknown):
             made.cls = machine.natives.of(native)
