@@ -41,7 +41,8 @@ def get(machine: Machine, value: Value, name: str) -> Value:
     if found is None:
         machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))
     if isinstance(found, Perhaps):
-        machine.may_raise(f"the attribute {name} may be missing")
+        if not isinstance(value, External):
+            machine.may_raise(f"the attribute {name} may be missing")
         return found.value
     return found
 
@@ -72,6 +73,8 @@ def probe(machine: Machine, value: Value, name: str) -> tuple[Truth, Value | Non
     finally:
         state.tries -= 1
         uncertain = len(state.pendings) > base
+        if not state.tries:
+            del state.pendings[base:]
     if found is None:
         return Truth.NO, None
     if isinstance(found, Perhaps):

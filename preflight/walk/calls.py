@@ -84,6 +84,14 @@ def not_walked(machine: Machine, reason: str, arguments: list[Value], keywords: 
     return machine.unknown(reason)
 
 
+def _not_entered(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """The result of a function of the tree for which there is no budget; it may change all it can reach."""
+    reason = f"{function.qualname} was not entered"
+    machine.escape([*arguments, *keywords.values(), function], reason, deep=True)
+    machine.may_raise(reason)
+    return machine.unknown(reason)
+
+
 def scope_of(function: Function) -> Scope:
     if function.shape is None:
         node = function.node
@@ -103,10 +111,10 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
         return call(machine, known, arguments, keywords)
     if len(machine.frames) >= machine.limits.depth:
         machine.doubt("walk-depth", f"{function.qualname} was not entered: {machine.limits.depth} calls inside each other")
-        return not_walked(machine, f"{function.qualname} was not entered", arguments, keywords)
+        return _not_entered(machine, function, arguments, keywords)
     if machine.spent():
         machine.doubt("walk-branch-budget", f"{function.qualname} was not entered: a condition is not known, and its arm was too long")
-        return not_walked(machine, f"{function.qualname} was not entered", arguments, keywords)
+        return _not_entered(machine, function, arguments, keywords)
     scope = scope_of(function)
     frame = Frame("function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh())
     frame.function = function

@@ -97,7 +97,7 @@ def class_of(machine: Machine, value: Value) -> Class | None:
     if isinstance(value, (Seq, Map, SetValue)):
         return value.kind
     if isinstance(value, Class):
-        return value.metaclass or natives.type
+        return value.metaclass if value.metaclass is not None else natives.type
     if isinstance(value, Function):
         return natives.function
     if isinstance(value, Bound):
@@ -401,11 +401,11 @@ def allocate(machine: Machine, cls: Class, arguments: list[Value], keywords: dic
     if native is not None:
         if issubclass(native, BaseException):
             made.content["args"] = machine.tuple(list(arguments))
-        elif native in (dict, list, set):
+        elif issubclass(native, (dict, list, set)):
             own = lookup(cls, "__init__").value
             empty: list[Value] = []
             made.payload = machine.library.construct_native(machine, machine.natives.of(native), empty if own is not None else arguments, {} if own is not None else keywords)
-        elif native in (str, int, float, tuple, frozenset, bytes):
+        elif issubclass(native, (str, int, float, tuple, frozenset, bytes)):
             made.payload = machine.library.construct_native(machine, machine.natives.of(native), arguments, keywords)
     return made
 

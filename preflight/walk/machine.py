@@ -17,6 +17,7 @@ from preflight.walk.truth import Truth
 from preflight.walk.values import (
     Class,
     Const,
+    Function,
     Instance,
     Map,
     OneOf,
@@ -104,6 +105,10 @@ class Machine:
         else:
             known.count += 1
 
+    def assume(self, key: str, sentence: str) -> None:
+        """Note an assumption that the walk rests on."""
+        self.assumed.setdefault(key, sentence)
+
     def unknown(self, reason: str, *, cls: Class | None = None, truthy: bool | None = None) -> Unknown:
         return Unknown(reason, self.place(), truthy=truthy, cls=cls)
 
@@ -127,7 +132,7 @@ class Machine:
         return Map(self.natives.dict, {key: (Const(key), value) for key, value in pairs.items()}, self.state.fresh())
 
     def set(self, items: list[Value], kind: Class | None = None) -> Value:
-        made = SetValue(kind or self.natives.set, {}, self.state.fresh())
+        made = SetValue(kind if kind is not None else self.natives.set, {}, self.state.fresh())
         for item in items:
             operators.add_element(self, made, item)
         return made
@@ -198,8 +203,12 @@ class Machine:
 
     # --- unknowns that spread ---
 
-    def escape(self, values: list[Value], reason: str) -> None:
-        """``values`` are given to code that is not walked and may change them."""
+    def escape(self, values: list[Value], reason: str, *, deep: bool = False) -> None:
+        """``values`` are given to code that is not walked and may change them.
+
+        A library changes containers, and adds to objects, but knows no attribute of a class of the tree: what they hold
+        stays known. Code of the tree that is not entered may change everything it can reach (``deep``).
+        """
         seen: set[int] = set()
         todo = list(values)
         while todo:
@@ -219,8 +228,15 @@ class Machine:
             elif isinstance(value, SetValue):
                 if value.kind is not self.natives.frozenset:
                     self.loosen(value, reason, clear=True)
-            elif isinstance(value, Instance):
-                self.loosen(value, reason, clear=False)
+            elif isinstance(value, Instance) and not value.cls.notes.get("singleton") and "members" not in value.cls.notes:
+                if deep:
+                    todo += [item.value if isinstance(item, Perhaps) else item for item in value.content.values()]
+                self.loosen(value, reason, clear=deep)
+            elif isinstance(value, Frame) and deep:
+                todo += value.content.values()
+                self.loosen(value, reason, clear=True)
+            elif isinstance(value, Function) and deep and value.closure.kind == "function":
+                todo.append(value.closure)
 
     def loosen(self, store: Store, reason: str, *, clear: bool) -> None:
         """``store`` may hold more than is known; with ``clear`` nothing of what it held is sure."""

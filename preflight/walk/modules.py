@@ -40,6 +40,10 @@ class World(Protocol):
         """Whether the source of this module is to be walked, rather than answered from library knowledge."""
         ...
 
+    def home(self, module: str, name: str) -> tuple[str, str] | None:
+        """The module and name that ``from module import name`` leads to, where ``module`` loads its names lazily."""
+        ...
+
 
 @dataclass(slots=True)
 class Body:

@@ -128,6 +128,12 @@ def collect(machine: Machine, base: int, outcome: Outcome) -> list[Arm]:
     segment = state.pendings[base].segment
     arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
     arms.append(Arm(outcome, state.take(segment)))
+    shared = [pending for pending in state.pendings if pending.segment is segment]
+    if shared:
+        # what was pending before parted at the same moment; the walk goes on in a segment of its own for it
+        again = state.open()
+        for pending in shared:
+            pending.segment = again
     return arms
 
 

@@ -29,9 +29,18 @@ class Texts:
         heads = {key.partition(".")[0] for key in self._texts}
         return name.partition(".")[0] in heads
 
+    def home(self, module: str, name: str) -> tuple[str, str] | None:
+        """Texts load nothing lazily."""
+        return None
+
 
 #: the parts of transformers that are walked: what makes a config; everything else of it is a library
-_CONFIGURATION = ("transformers.configuration_utils", "transformers.modeling_rope_utils")
+_CONFIGURATION = (
+    "transformers.configuration_utils",
+    "transformers.modeling_rope_utils",
+    "transformers.models.auto.modeling_auto",
+    "transformers.utils",
+)
 
 
 class ProgramWorld:
@@ -49,6 +58,13 @@ class ProgramWorld:
         if head == "transformers":
             return name in _CONFIGURATION or ".configuration_" in name
         return False
+
+    def home(self, module: str, name: str) -> tuple[str, str] | None:
+        """Where a name of a lazily loading package of transformers comes from."""
+        if module.partition(".")[0] != "transformers":
+            return None
+        only = self._program.resolve(module, name).only
+        return (only.module, only.name) if only is not None and only.module != module else None
 
     def find(self, name: str) -> SourceModule | str | None:
         """The module out of the tree; a reason where it is compiled or cannot be read."""

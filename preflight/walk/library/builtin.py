@@ -432,12 +432,6 @@ def _globals(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     return machine.unknown("the names of a module")
 
 
-@function("builtins.open")
-def _open(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    machine.may_raise("a file is opened")
-    return machine.unknown("a file")
-
-
 @function("builtins.super")
 def _super(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     from preflight.walk.expressions import make_super
@@ -466,7 +460,8 @@ def object_init(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
             containers.DICT["update"](machine, receiver.payload, arguments[1:], keywords)
         elif len(arguments) > 1 or keywords:
             own = classes.lookup(receiver.cls, "__new__").value
-            if own is None and receiver.payload is None:
+            plain = all(base.native in (None, object) for base in receiver.cls.mro)
+            if own is None and receiver.payload is None and plain and not receiver.cls.gap():
                 machine.fail("TypeError", "object.__init__() takes exactly one argument (the instance to initialize)")
     return NONE
 
@@ -556,7 +551,7 @@ def class_attribute(machine: Machine, cls: Class, name: str) -> Value | None:
     if name == "__base__":
         return cls.bases[0] if cls.bases else NONE
     if name == "__class__":
-        return cls.metaclass or machine.natives.type
+        return cls.metaclass if cls.metaclass is not None else machine.natives.type
     if name == "__doc__":
         return machine.unknown("a docstring")
     if name == "__annotations__":
@@ -802,3 +797,12 @@ _CONSTRUCTORS: dict[type, Implementation] = {
     super: _super,
 }
 
+
+def constructor(native: type) -> Callable[[Implementation], Implementation]:
+    """Registers what a built-in class does when it is called."""
+
+    def register(run: Implementation) -> Implementation:
+        _CONSTRUCTORS[native] = run
+        return run
+
+    return register

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import operators
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance, drain
+from preflight.walk.library.paths import path_attribute
 from preflight.walk.library.registry import pure
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -55,7 +57,7 @@ def attribute(machine: Machine, value: Value, name: str) -> Value | None:
     if method is not None:
         return Bound(Builtin(name, _unbound(method)), value)
     if name == "default_factory" and isinstance(value, Map):
-        return value.factory or NONE
+        return value.factory if value.factory is not None else NONE
     native = value.kind.native if not isinstance(value, Stream) else type(x for x in ())
     if native is None or hasattr(native, name):
         return Bound(Builtin(name, _not_modelled(name)), value)
@@ -105,6 +107,10 @@ def _of_const(machine: Machine, value: Const, name: str) -> Value | None:
     host = value.value
     if name == "__class__":
         return machine.natives.of(type(host))
+    if isinstance(host, PurePosixPath):
+        asked = path_attribute(machine, host, name)
+        if asked is not None:
+            return asked
     if not hasattr(host, name):
         return None
     if isinstance(host, str) and name in ("join", "format"):

@@ -264,7 +264,7 @@ def attribute(machine: Machine, value: Form, name: str) -> Value | None:
     if name == "__args__":
         return machine.tuple(list(_arguments(value)))
     if name == "__origin__":
-        return value.target or Form(value.head, ())
+        return value.target if value.target is not None else Form(value.head, ())
     if name in ("__name__", "_name"):
         return Const(value.head.rpartition(".")[2])
     if name == "__module__":

@@ -21,6 +21,7 @@ from preflight.walk.values import (
     Instance,
     ModuleValue,
     OneOf,
+    Perhaps,
     Super,
     Unknown,
     Value,
@@ -67,8 +68,11 @@ def maker(*names: str) -> Callable[[Callable[[Machine], Value]], Callable[[Machi
 
 
 class Library:
-    """The library knowledge of one walk. ``overrides``: functions and module attributes of the tree that are answered
-    instead of walked (``module.name`` -> maker), because they ask the machine or the network."""
+    """The library knowledge of one walk.
+
+    ``overrides``: functions and names of the tree that are answered instead of walked, by their own name (``get_ip``,
+    ``Platform.device_count``), because they ask the machine or the network.
+    """
 
     def __init__(self, overrides: dict[str, Callable[[Machine], Value]] | None = None) -> None:
         from preflight.walk.library import (  # registers what each knows
@@ -77,6 +81,7 @@ class Library:
             dataclass,
             enumeration,
             forms,
+            paths,
             pydantic,
             standard,
             torch,
@@ -85,11 +90,15 @@ class Library:
         self._natives = containers
         self._builtin = builtin
         self._forms = forms
-        self._parts = (dataclass, enumeration, pydantic, standard, torch)
+        self._parts = (dataclass, enumeration, paths, pydantic, standard, torch)
         self._made: dict[str, Value] = {}
         self.overrides = overrides or {}
         #: packages that are surely not installed
         self.absent: frozenset[str] = frozenset()
+        #: packages that surely are
+        self.present: frozenset[str] = frozenset()
+        #: the versions of installed distributions, by name
+        self.versions: dict[str, str] = {}
         #: the environment variables of the launch: these and no others
         self.variables: dict[str, str] = {}
         #: the Python that will run vLLM
@@ -110,8 +119,20 @@ class Library:
         made = self._made.get(name)
         if made is None:
             make = MAKERS.get(name)
-            made = self._made[name] = make(machine) if make is not None else External(name)
+            made = make(machine) if make is not None else self._at_home(machine, name)
+            self._made[name] = made
         return made
+
+    def _at_home(self, machine: Machine, name: str) -> Value:
+        """A name that a lazily loading package passes on from a module that is walked."""
+        owner, _, last = name.rpartition(".")
+        home = machine.modules.world.home(owner, last) if owner else None
+        if home is not None and machine.modules.world.walked(home[0]):
+            module = machine.modules.module(machine, home[0])
+            found = machine.find(module, home[1]) if isinstance(module, ModuleValue) else None
+            if found is not None:
+                return found
+        return External(name)
 
     def attribute(self, machine: Machine, value: External, name: str) -> Value | None:
         if name in ("__name__", "__qualname__"):
@@ -121,7 +142,8 @@ class Library:
         inner = machine.modules.module(machine, f"{value.name}.{name}") if machine.modules.world.walked(f"{value.name}.{name}") else None
         if isinstance(inner, ModuleValue):
             return inner
-        return self.external(machine, f"{value.name}.{name}")
+        known = self.external(machine, f"{value.name}.{name}")
+        return Perhaps(known) if isinstance(known, External) and not name[:1].isupper() else known
 
     def builtin(self, machine: Machine, name: str) -> Value | None:
         """A built-in name."""
@@ -147,10 +169,10 @@ class Library:
 
     def module_attribute(self, machine: Machine, module: ModuleValue, name: str) -> Value | None:
         """An attribute of a module of the tree that is answered instead of walked."""
-        make = self.overrides.get(f"{module.name}.{name}")
-        if make is None:
+        make = self.overrides.get(name)
+        if make is None or not module.name.startswith("vllm"):
             return None
-        dotted = f"{module.name}.{name}"
+        dotted = f"override {name}"
         made = self._made.get(dotted)
         if made is None:
             made = self._made[dotted] = make(machine)
@@ -160,10 +182,12 @@ class Library:
         """What is done instead of walking a function of the tree."""
         if not self.overrides:
             return None
-        dotted = f"{called.module}.{called.qualname}"
-        make = self.overrides.get(dotted)
+        make = self.overrides.get(called.qualname)
+        if make is None and called.module.startswith("vllm.platforms."):
+            make = self.overrides.get(f"*.{called.name}")
         if make is None:
             return None
+        dotted = f"override {called.qualname}"
         made = self._made.get(dotted)
         if made is None:
             made = self._made[dotted] = make(machine)

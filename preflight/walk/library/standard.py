@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import json
@@ -19,6 +20,7 @@ from preflight.walk import classes, operators
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
+from preflight.walk.library.builtin import constructor
 from preflight.walk.library.registry import MAKERS, constant, function, maker, pure
 from preflight.walk.outcomes import Raised
 from preflight.walk.truth import Truth
@@ -431,16 +433,20 @@ def _count(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 # --- collections ---
 
 
-@function("collections.OrderedDict")
+for _class in (collections.OrderedDict, collections.defaultdict, collections.deque, collections.Counter):
+    MAKERS[f"collections.{_class.__name__}"] = lambda machine, cls=_class: machine.natives.of(cls)
+
+
+@constructor(collections.OrderedDict)
 def _ordered_dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.dict([])
+    made = Map(machine.natives.of(collections.OrderedDict), {}, machine.state.fresh())
     containers.DICT["update"](machine, made, arguments, keywords)
     return made
 
 
-@function("collections.defaultdict")
+@constructor(collections.defaultdict)
 def _defaultdict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.dict([])
+    made = Map(machine.natives.of(collections.defaultdict), {}, machine.state.fresh())
     factory = arguments[0] if arguments else NONE
     if not (isinstance(factory, Const) and factory.value is None):
         made.factory = factory
@@ -448,10 +454,8 @@ def _defaultdict(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
     return made
 
 
-@function("collections.deque")
+@constructor(collections.deque)
 def _deque(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    import collections
-
     items = machine.items(arguments[0]) if arguments else []
     made = Seq(machine.natives.of(collections.deque), items or [], machine.state.fresh())
     if items is None:
@@ -459,9 +463,9 @@ def _deque(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return made
 
 
-@function("collections.Counter")
+@constructor(collections.Counter)
 def _counter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.dict([])
+    made = Map(machine.natives.of(collections.Counter), {}, machine.state.fresh())
     made.factory = Builtin("zero", lambda machine, given, named: Const(0))
     items = machine.items(arguments[0]) if arguments and not isinstance(arguments[0], Map) else []
     if items is None or (arguments and isinstance(arguments[0], Map)):
@@ -668,7 +672,7 @@ def _version(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     return pure("Version", Version)(machine, arguments, keywords)
 
 
-@function("logging.getLogger", "vllm.logger.init_logger", "loguru.logger")
+@function("logging.getLogger", "transformers.utils.logging.get_logger")
 def _logger(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return machine.library.external(machine, "preflight.Logger")
 
@@ -706,3 +710,13 @@ def _exit(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 @function("sys.intern")
 def _intern(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return arguments[0]
+
+
+@maker("transformers.utils.PushToHubMixin", "transformers.utils.hub.PushToHubMixin")
+def _push_to_hub(machine: Machine) -> Value:
+    """A mixin of configs that only uploads."""
+    cls = Class("PushToHubMixin", (machine.natives.object,), 0, module="transformers.utils.hub")
+    cls.mro = (cls, machine.natives.object)
+    for name in ("push_to_hub", "_upload_modified_files", "_get_files_timestamps", "_create_repo"):
+        cls.content[name] = Builtin(name, lambda machine, given, named, name=name: machine.unknown(f"the result of {name}"))
+    return cls

@@ -1,0 +1,129 @@
+"""What vLLM asks of the machine and the network while it starts, answered from assumptions instead of walked.
+
+Each answer is found by the name of the function or attribute it stands for, wherever the tree keeps it, and notes the
+assumption it rests on. Nothing here knows a rule of vLLM's; what is answered is only what no file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from preflight.walk.library.registry import Library
+from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
+from preflight.walk.world import Files
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+Maker = Callable[["Machine"], Value]
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What the machine has. ``stated`` names what the user said; the rest are defaults, which a report prints."""
+
+    gpu_count: int = 8
+    gpu_memory: float = 80.0  #: GiB
+    capability: tuple[int, int] = (9, 0)
+    cpu_memory: float = 1024.0  #: GiB
+    platform: str = "cuda"
+    absent: frozenset[str] = frozenset()
+    present: frozenset[str] = frozenset()
+    stated: frozenset[str] = frozenset()
+    variables: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    python: tuple[int, int, int] = (3, 12, 0)
+
+
+def library(assumptions: Assumptions, files: Files) -> Library:
+    """The library knowledge of a launch on such a machine."""
+    made = Library(_overrides(assumptions))
+    made.absent = assumptions.absent
+    made.present = assumptions.present
+    made.variables = assumptions.variables
+    made.versions = assumptions.versions
+    made.python = assumptions.python
+    made.files = files
+    return made
+
+
+def _answers(key: str, sentence: str, make: Callable[[Machine], Value]) -> Maker:
+    """A function that gives one answer, whatever it is called with."""
+
+    def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        machine.assume(key, sentence)
+        return make(machine)
+
+    return lambda machine: Builtin(key, run)
+
+
+def _overrides(assumed: Assumptions) -> dict[str, Maker]:
+    count = _answers("gpu-count", f"gpu-count={assumed.gpu_count}", lambda machine: Const(assumed.gpu_count, "gpu-count"))
+    memory = _answers("gpu-memory", f"gpu-memory={assumed.gpu_memory:g}", lambda machine: Const(int(assumed.gpu_memory * GIB), "gpu-memory"))
+    return {
+        "current_platform": lambda machine: _platform(machine, assumed),
+        "*.get_device_capability": _answers(
+            "capability", f"capability={assumed.capability[0]}.{assumed.capability[1]}", lambda machine: _capability(machine, assumed)
+        ),
+        "*.get_device_name": lambda machine: Builtin("name", lambda machine, given, named: machine.unknown("the name of a GPU", cls=machine.natives.str)),
+        "*.get_device_total_memory": memory,
+        "*.device_count": count,
+        "*.is_fully_connected": lambda machine: Builtin("connected", lambda machine, given, named: machine.unknown("how the GPUs are connected", cls=machine.natives.bool)),
+        "*.num_compute_units": lambda machine: Builtin("units", lambda machine, given, named: machine.unknown("the compute units of a GPU", cls=machine.natives.int, truthy=True)),
+        "*.import_kernels": lambda machine: Builtin("kernels", lambda machine, given, named: NONE),
+        "*.set_device": lambda machine: Builtin("set_device", lambda machine, given, named: NONE),
+        "cuda_device_count_stateless": count,
+        "get_ip": lambda machine: Builtin("get_ip", lambda machine, given, named: Const("127.0.0.1")),
+        "get_open_port": lambda machine: Builtin("get_open_port", lambda machine, given, named: machine.unknown("a free port", cls=machine.natives.int, truthy=True)),
+        "get_open_ports_list": lambda machine: Builtin("ports", lambda machine, given, named: machine.list([machine.unknown("a free port", cls=machine.natives.int, truthy=True)] * 5)),
+        "init_logger": lambda machine: Builtin("init_logger", lambda machine, given, named: machine.library.external(machine, "preflight.Logger")),
+        "maybe_register_config_serialize_by_value": lambda machine: Builtin("register", lambda machine, given, named: NONE),
+        "load_plugins_by_group": _answers("plugins", "no plugin of vLLM is installed", lambda machine: machine.dict([])),
+        "load_general_plugins": _answers("plugins", "no plugin of vLLM is installed", lambda machine: NONE),
+        "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
+        "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
+        "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
+    }
+
+
+def _platform(machine: Machine, assumed: Assumptions) -> Value:
+    """The platform object: the class of the tree that needs no driver to be asked, where there are two."""
+    machine.assume("platform", f"platform={assumed.platform}")
+    module = machine.modules.module(machine, f"vllm.platforms.{assumed.platform}")
+    if module is None:
+        return machine.unknown(f"the platform {assumed.platform} of this tree")
+    for name in (f"NonNvml{assumed.platform.capitalize()}Platform", f"{assumed.platform.capitalize()}Platform"):
+        cls = machine.find(module, name)
+        if isinstance(cls, Class):
+            return machine.call(cls, [])
+    return machine.unknown(f"the platform {assumed.platform} of this tree")
+
+
+def _capability(machine: Machine, assumed: Assumptions) -> Value:
+    module = machine.modules.module(machine, "vllm.platforms.interface")
+    cls = machine.find(module, "DeviceCapability") if module is not None else None
+    if cls is None:
+        return machine.unknown("the capability of a GPU")
+    return machine.call(cls, [Const(assumed.capability[0], "capability"), Const(assumed.capability[1], "capability")])
+
+
+def _lazy_module(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """A module that is imported when it is first used; names of modules are walked when they are first used anyway."""
+    name = arguments[2]
+    if not isinstance(name, Const):
+        return machine.unknown("a module that is loaded lazily")
+    return machine.modules.import_module(machine, str(name.value))
+
+
+def _inspect(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """A class of the registry is inspected in a process of its own; here it is walked in this one."""
+    receiver = arguments[0]
+    module = machine.modules.module(machine, receiver.cls.module) if isinstance(receiver, Instance) else None
+    if module is None:
+        return machine.unknown("what the registry finds about a class")
+    loaded = machine.call(machine.get(receiver, "load_model_cls"), [])
+    return machine.call(machine.get(machine.get(module, "_ModelInfo"), "from_model_cls"), [loaded])
+
