@@ -159,7 +159,7 @@ def key_of(machine: Machine, value: Value) -> Any:
                 raise Unhashed
         return value
     if isinstance(value, Form):
-        return ("form", value.head, *(key_of(machine, argument) for argument in value.arguments))
+        return ("form", value.head, *(_argument_key(machine, argument) for argument in value.arguments))
     if isinstance(value, External):
         return ("external", value.name)
     if isinstance(value, Bound):
@@ -167,6 +167,13 @@ def key_of(machine: Machine, value: Value) -> Any:
     if isinstance(value, (Unknown, OneOf)):
         raise Unhashed
     return value
+
+
+def _argument_key(machine: Machine, value: Value) -> Any:
+    """The arguments of ``Callable[[int], str]`` are a list, and hash all the same."""
+    if isinstance(value, Seq) and not value.loose:
+        return tuple(_argument_key(machine, item) for item in value.content)
+    return key_of(machine, value)
 
 
 # --- equality and membership ---
@@ -303,7 +310,11 @@ def identical(left: Value, right: Value) -> Truth:
             return Truth.NO
         return Truth.NO if type(left.value) is not type(right.value) or left.value != right.value else Truth.MAYBE
     if isinstance(left, Form) and isinstance(right, Form):
-        return Truth.YES if left is right or (not left.arguments and not right.arguments and left.head == right.head) else Truth.MAYBE
+        if left is right:
+            return Truth.YES
+        if left.arguments and right.arguments:
+            return Truth.MAYBE  # equal forms may be one object, as typing keeps them
+        return known(not left.arguments and not right.arguments and left.head == right.head)
     if isinstance(left, Bound) and isinstance(right, Bound):
         return Truth.NO
     return known(left is right)

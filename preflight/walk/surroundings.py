@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from preflight.walk import operators
 from preflight.walk.library.registry import Library
+from preflight.walk.outcomes import Raised
 from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
 from preflight.walk.world import Files
 
@@ -45,6 +47,7 @@ def library(assumptions: Assumptions, files: Files) -> Library:
     made.present = assumptions.present
     made.variables = assumptions.variables
     made.versions = assumptions.versions
+    made.cpu_memory = int(assumptions.cpu_memory * GIB)
     made.python = assumptions.python
     made.files = files
     return made
@@ -85,6 +88,7 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "load_general_plugins": _answers("plugins", "no plugin of vLLM is installed", lambda machine: NONE),
         "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
+        "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
         "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
     }
 
@@ -108,6 +112,13 @@ def _capability(machine: Machine, assumed: Assumptions) -> Value:
     if cls is None:
         return machine.unknown("the capability of a GPU")
     return machine.call(cls, [Const(assumed.capability[0], "capability"), Const(assumed.capability[1], "capability")])
+
+
+def _parser_error(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """``parser.error(message)`` prints the message and ends the process with code 2."""
+    error = machine.instance(machine.natives.exception("SystemExit"))
+    error.content["code"] = Const(2)
+    raise Raised((machine.exit(error, operators.shown(machine, arguments[1])),))
 
 
 def _lazy_module(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:

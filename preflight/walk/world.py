@@ -34,7 +34,9 @@ class Texts:
         return None
 
 
-#: the parts of transformers that are walked: what makes a config; everything else of it is a library
+#: modules of the standard library that are plain enough to be walked: the tree's parser derives from this one
+#: and then the parts of transformers that are walked: what makes a config; everything else of it is a library
+_STANDARD = ("argparse",)
 _CONFIGURATION = (
     "transformers.configuration_utils",
     "transformers.modeling_rope_utils",
@@ -57,7 +59,7 @@ class ProgramWorld:
             return not rest.startswith("vllm_flash_attn")
         if head == "transformers":
             return name in _CONFIGURATION or ".configuration_" in name
-        return False
+        return name in _STANDARD
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """Where a name of a lazily loading package of transformers comes from."""
@@ -94,7 +96,7 @@ def _shown_path(path: str, name: str) -> str:
     if not path.startswith("/"):
         return path
     head = name.partition(".")[0]
-    return f"{head}/" + path.rpartition(f"/{head}/")[2]
+    return f"{head}/" + path.rpartition(f"/{head}/")[2] if f"/{head}/" in path else path.rpartition("/")[2]
 
 
 class Files:

@@ -94,12 +94,12 @@ def _not_modelled(name: str) -> Callable:
 
 
 def _of_unknown(machine: Machine, value: Unknown, name: str) -> Value:
-    machine.may_raise(value.reason)
     if value.cls is machine.natives.str:
         if name in ("lower", "upper", "strip", "replace", "removeprefix", "removesuffix", "format", "join", "title", "lstrip", "rstrip"):
             return Unknown(value.reason, value.place, cls=machine.natives.str)
         if name in ("startswith", "endswith", "isdigit"):
             return Unknown(value.reason, value.place, cls=machine.natives.bool)
+    machine.may_raise(value.reason)
     return Unknown(value.reason, value.place)
 
 

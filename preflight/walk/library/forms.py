@@ -16,6 +16,7 @@ from preflight.walk.values import (
     External,
     Form,
     Instance,
+    OneOf,
     Seq,
     Unknown,
     Value,
@@ -122,7 +123,7 @@ def _get_args(machine: Machine, arguments: list[Value], keywords: dict[str, Valu
     form = arguments[0]
     if isinstance(form, Form):
         return machine.tuple(list(_arguments(form)))
-    if isinstance(form, (Class, Const)):
+    if not isinstance(form, (Unknown, OneOf, External)):
         return machine.tuple([])
     return machine.unknown("the arguments of a type that is not known")
 
@@ -148,7 +149,7 @@ def _get_origin(machine: Machine, arguments: list[Value], keywords: dict[str, Va
         if form.target is not None:
             return form.target
         return Form(form.head, ())
-    if isinstance(form, (Class, Const)):
+    if not isinstance(form, (Unknown, OneOf, External)):
         return NONE
     return machine.unknown("the origin of a type that is not known")
 

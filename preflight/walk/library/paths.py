@@ -231,7 +231,7 @@ def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     return machine.unknown("the cache of the hub")
 
 
-@function("huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download")
+@function("huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "huggingface_hub.get_safetensors_metadata")
 def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     repository = operators._payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
     if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":

@@ -81,6 +81,7 @@ class Library:
             dataclass,
             enumeration,
             forms,
+            inspecting,
             paths,
             pydantic,
             standard,
@@ -90,7 +91,7 @@ class Library:
         self._natives = containers
         self._builtin = builtin
         self._forms = forms
-        self._parts = (dataclass, enumeration, paths, pydantic, standard, torch)
+        self._parts = (dataclass, enumeration, inspecting, paths, pydantic, standard, torch)
         self._made: dict[str, Value] = {}
         self.overrides = overrides or {}
         #: packages that are surely not installed
@@ -101,6 +102,8 @@ class Library:
         self.versions: dict[str, str] = {}
         #: the environment variables of the launch: these and no others
         self.variables: dict[str, str] = {}
+        #: bytes of the machine's memory
+        self.cpu_memory: int | None = None
         #: the Python that will run vLLM
         self.python: tuple[int, int, int] = (3, 12, 0)
         self.files = Files()

@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 import operator
-import os.path
+import os
 import posixpath
 import re
 import string
@@ -77,6 +77,9 @@ for _name in ("join", "basename", "dirname", "split", "splitext", "isabs", "norm
     function(f"os.path.{_name}")(pure(f"os.path.{_name}", getattr(posixpath, _name)))
 constant("os.sep", "/")
 constant("os.name", "posix")
+function("shutil.get_terminal_size", "os.get_terminal_size")(lambda machine, arguments, keywords: Const(os.terminal_size((80, 24))))
+for _number, _name in enumerate(("CERT_NONE", "CERT_OPTIONAL", "CERT_REQUIRED")):
+    constant(f"ssl.{_name}", _number)
 constant("sys.maxsize", 2**63 - 1)
 constant("sys.platform", "linux")
 constant("sys.byteorder", "little")
@@ -615,7 +618,7 @@ def _make_suppress(machine: Machine) -> Value:
     return cls
 
 
-# --- abc, inspect, others ---
+# --- abc and others ---
 
 
 @function("abc.abstractmethod", "abc.abstractproperty")
@@ -633,27 +636,6 @@ def _abc(machine: Machine) -> Value:
     cls.mro = (cls, machine.natives.object)
     cls.notes["abc"] = True
     return cls
-
-
-@function("inspect.isclass")
-def _isclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = arguments[0]
-    if isinstance(value, Class):
-        return TRUE
-    return machine.unknown("whether it is a class") if isinstance(value, (Unknown, OneOf)) or not isinstance(value, (Const, Store, Builtin, Bound, Form)) else FALSE
-
-
-@function("inspect.isfunction", "inspect.isroutine", "inspect.ismethod")
-def _isfunction(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    return TRUE if isinstance(arguments[0], Function) else machine.unknown("whether it is a function")
-
-
-@function("inspect.iscoroutinefunction", "asyncio.iscoroutinefunction")
-def _iscoroutine(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    import ast
-
-    value = arguments[0].function if isinstance(arguments[0], Bound) else arguments[0]
-    return Const(isinstance(value.node, ast.AsyncFunctionDef)) if isinstance(value, Function) else machine.unknown("whether it is a coroutine")
 
 
 @function("ast.literal_eval")

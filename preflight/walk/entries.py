@@ -1,0 +1,62 @@
+"""The entry points of a launch, as short programs over the tree's own names.
+
+An entry point is Python text that is walked like any module. Where a name moved between releases, the text tries one
+place after the other, as vLLM's own callers would.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from preflight.walk.modules import SourceModule
+
+if TYPE_CHECKING:
+    from preflight.walk.modules import World
+
+#: the module that holds the entry points
+ENTRY = "preflight_entry"
+
+TEXT = '''
+def parse(argv):
+    """What `vllm serve` does with its arguments before it makes a config."""
+    try:
+        from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
+    except ImportError:
+        from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+    try:
+        from vllm.utils.argparse_utils import FlexibleArgumentParser
+    except ImportError:
+        from vllm.utils import FlexibleArgumentParser
+    args = make_arg_parser(FlexibleArgumentParser()).parse_args(argv)
+    validate_parsed_serve_args(args)
+    return args
+
+
+def configure(args):
+    """The engine config, with every validator below it."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.usage.usage_lib import UsageContext
+    return AsyncEngineArgs.from_cli_args(args).create_engine_config(UsageContext.OPENAI_API_SERVER)
+'''
+
+
+class WithEntries:
+    """A world that also holds the entry points."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def find(self, name: str) -> SourceModule | str | None:
+        """The module of the world, or that of the entry points."""
+        if name == ENTRY:
+            return SourceModule("vllm serve", ast.parse(TEXT), False)
+        return self._world.find(name)
+
+    def walked(self, name: str) -> bool:
+        """Entry points are walked."""
+        return name == ENTRY or self._world.walked(name)
+
+    def home(self, module: str, name: str) -> tuple[str, str] | None:
+        """As the world says."""
+        return self._world.home(module, name)
