@@ -18,17 +18,24 @@ if TYPE_CHECKING:
 ENTRY = "preflight_entry"
 
 TEXT = '''
-def parse(argv):
-    """What `vllm serve` does with its arguments before it makes a config."""
-    try:
-        from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
-    except ImportError:
-        from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+try:
+    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
+except ImportError:
+    from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+
+
+def make_parser():
+    """The parser of `vllm serve`."""
     try:
         from vllm.utils.argparse_utils import FlexibleArgumentParser
     except ImportError:
         from vllm.utils import FlexibleArgumentParser
-    args = make_arg_parser(FlexibleArgumentParser()).parse_args(argv)
+    return make_arg_parser(FlexibleArgumentParser())
+
+
+def parse(parser, argv):
+    """What `vllm serve` does with its arguments before it makes a config."""
+    args = parser.parse_args(argv)
     validate_parsed_serve_args(args)
     return args
 

@@ -548,8 +548,9 @@ def _unknown_binary(machine: Machine, op: ast.operator, sign: str, left: Value, 
     unknown = left if isinstance(left, Unknown) else right
     other = right if unknown is left else left
     assert isinstance(unknown, Unknown)
-    machine.may_raise(unknown.reason)
     natives = machine.natives
+    if not (_is_number(left) and _is_number(right)) or isinstance(op, (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)):
+        machine.may_raise(unknown.reason)
     if isinstance(other, Const) and unknown.cls is not None and unknown.cls.native in SCALARS:
         if other.value is None:
             _unsupported(machine, f"unsupported operand type(s) for {sign}:", left, right)
@@ -558,6 +559,12 @@ def _unknown_binary(machine: Machine, op: ast.operator, sign: str, left: Value, 
     if isinstance(op, ast.Add) and unknown.cls is natives.str:
         return Unknown(unknown.reason, unknown.place, cls=natives.str)
     return Unknown(unknown.reason, unknown.place)
+
+
+def _is_number(value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.cls is not None and value.cls.native in (int, float, bool)
+    return isinstance(value, Const) and isinstance(value.value, (int, float))
 
 
 def _containers(machine: Machine, op: ast.operator, left: Value, right: Value) -> Value | None:
