@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk.classes import Found, lookup, lookup_after
 from preflight.walk.outcomes import Next, Raised, fork, run_arm, settle
+from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     Bound,
@@ -39,6 +40,8 @@ def get(machine: Machine, value: Value, name: str) -> Value:
         return fork(machine, [lambda option=option: get(machine, option, name) for option in value.options], _why(machine))
     found = find(machine, value, name)
     if found is None:
+        if machine.is_past(name):
+            return machine.unknown(f"the attribute {name} that is missing")
         machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))
     if isinstance(found, Perhaps):
         if not isinstance(value, External):
@@ -176,7 +179,10 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
         found = find(machine, value.payload, name)
         if found is not None:
             return found
-    if value.loose:
+    if value.loose is UNBUILT:
+        if has_name(value, name):
+            return machine.unknown(UNBUILT)
+    elif value.loose:
         return Perhaps(machine.unknown(value.loose))
     gap = cls.gap()
     if gap:

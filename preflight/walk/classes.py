@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk.frames import Frame, scan
 from preflight.walk.outcomes import fork
+from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth, known, unite
 from preflight.walk.values import (
     Bound,
@@ -194,7 +195,7 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
             continue
         if isinstance(value, Class) and machine.find(value, member) is not None:
             continue
-        if not found.sure or (isinstance(value, Instance) and value.loose):
+        if not found.sure or (isinstance(value, Instance) and value.loose and (value.loose is not UNBUILT or has_name(value, member))):
             answer = Truth.MAYBE
             continue
         if isinstance(value, Instance) and lookup(actual, "__getattr__").value is not None:

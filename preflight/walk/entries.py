@@ -45,6 +45,18 @@ def configure(args):
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
     return AsyncEngineArgs.from_cli_args(args).create_engine_config(UsageContext.OPENAI_API_SERVER)
+
+
+def make_runner(config):
+    """The model runner of a worker, with the drafter that the speculative config asks for."""
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+    import torch
+    return GPUModelRunner(config, torch.device("cuda"))
+
+
+def load_models(runner):
+    """The target and the drafter are loaded and fitted to each other."""
+    runner.load_model()
 '''
 
 
@@ -67,3 +79,7 @@ class WithEntries:
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """As the world says."""
         return self._world.home(module, name)
+
+    def lacks(self, module: str, name: str) -> bool:
+        """As the world says."""
+        return self._world.lacks(module, name)

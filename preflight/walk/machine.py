@@ -72,6 +72,8 @@ class Machine:
     doubts: dict[tuple[str, str, int], Doubt] = field(default_factory=dict)
     possible: list[Exit] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
+    #: faults that were found already and are walked past, to find those behind them: (path, line, what)
+    past: set[tuple[str, int, str]] = field(default_factory=set)
 
     # --- budget and places ---
 
@@ -111,6 +113,10 @@ class Machine:
 
     def unknown(self, reason: str, *, cls: Class | None = None, truthy: bool | None = None) -> Unknown:
         return Unknown(reason, self.place(), truthy=truthy, cls=cls)
+
+    def is_past(self, what: str) -> bool:
+        """Whether the fault ``what`` (``raise``, or a missing attribute's name) at this place was found before."""
+        return bool(self.past) and (self.frame.path, self.frame.line, what) in self.past
 
     # --- making values ---
 

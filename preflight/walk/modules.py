@@ -40,6 +40,10 @@ class World(Protocol):
         """Whether the source of this module is to be walked, rather than answered from library knowledge."""
         ...
 
+    def lacks(self, module: str, name: str) -> bool:
+        """Whether a module that is not walked surely has no such name."""
+        ...
+
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """The module and name that ``from module import name`` leads to, where ``module`` loads its names lazily."""
         ...
@@ -144,6 +148,13 @@ class Modules:
         """The frame of a module's body."""
         body = self._bodies.get(module.name) if isinstance(module, ModuleValue) else None
         return body.frame if body is not None else None
+
+    def defers_annotations(self, module: ModuleValue) -> bool:
+        """Whether a module keeps annotations as text."""
+        return any(
+            isinstance(statement, ast.ImportFrom) and statement.module == "__future__" and any(alias.name == "annotations" for alias in statement.names)
+            for statement in self._bodies[module.name].source.tree.body[:5]
+        )
 
     # --- running ---
 

@@ -247,8 +247,14 @@ def _equal_unknown(left: Value, right: Value) -> Truth:
 
 def _equal_external(left: Value, right: Value) -> Truth:
     if isinstance(left, External) and isinstance(right, External):
-        return Truth.YES if left.name == right.name else Truth.MAYBE
-    return Truth.MAYBE
+        if left.name == right.name:
+            return Truth.YES
+        # two classes of one module of a library are two classes
+        heads = [name.rpartition(".") for name in (left.name, right.name)]
+        return Truth.NO if heads[0][0] == heads[1][0] and heads[0][2][:1].isupper() and heads[1][2][:1].isupper() else Truth.MAYBE
+    other = right if isinstance(left, External) else left
+    # what the tree defines itself is nothing of a library
+    return Truth.NO if isinstance(other, (Function, Form, Bound)) or (isinstance(other, Class) and other.native is None) else Truth.MAYBE
 
 
 def _equal_instances(machine: Machine, left: Value, right: Value) -> Truth:

@@ -218,7 +218,8 @@ def _delete_name(machine: Machine, target: ast.Name) -> None:
 def _assert(machine: Machine, node: ast.Assert) -> Outcome:
     value = machine.evaluate(node.test)
     truth = machine.truth(value)
-    if truth is Truth.YES:
+    machine.frame.node = node
+    if truth is Truth.YES or machine.is_past("raise"):
         return NEXT
 
     def fails() -> Outcome:
@@ -239,6 +240,8 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
 
 def _raise(machine: Machine, node: ast.Raise) -> Outcome:
     frame = machine.frame
+    if machine.is_past("raise"):
+        return NEXT
     if node.exc is None:
         caught = next((scope.caught[-1] for scope in reversed(machine.frames) if scope.caught), None)
         if caught is None:
@@ -263,7 +266,7 @@ def _exits(machine: Machine, error: Value, node: ast.Raise) -> tuple:
     if isinstance(error, Instance) and classes.is_exception(machine, error.cls):
         exit = machine.exit(error, operators.shown(machine, error))
         earlier = error.content.get("__preflight_exit__")
-        if node.exc is None and isinstance(earlier, Const):
+        if isinstance(earlier, Const):
             return (earlier.value,)
         return (exit,)
     if isinstance(error, Unknown):

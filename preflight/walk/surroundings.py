@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import operators
 from preflight.walk.library.registry import Library
+from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
-from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
+from preflight.walk.values import NONE, TRUE, Builtin, Class, Const, Implementation, Instance, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "load_plugins_by_group": _answers("plugins", "no plugin of vLLM is installed", lambda machine: machine.dict([])),
         "load_general_plugins": _answers("plugins", "no plugin of vLLM is installed", lambda machine: NONE),
         "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
+        "BaseModelLoader.load_model": lambda machine: Builtin("load_model", load_model),
+        **{name: lambda machine, kind=kind: Builtin(kind, _group(kind)) for name, kind in _GROUPS.items()},
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
         "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
@@ -112,6 +115,28 @@ def _capability(machine: Machine, assumed: Assumptions) -> Value:
     if cls is None:
         return machine.unknown("the capability of a GPU")
     return machine.call(cls, [Const(assumed.capability[0], "capability"), Const(assumed.capability[1], "capability")])
+
+
+#: functions that give a parallel group, and the size each has
+_GROUPS = {"get_tp_group": "tp", "get_pp_group": "pp", "get_dp_group": "dp", "get_ep_group": "ep", "get_dcp_group": "dcp", "get_pcp_group": "pcp"}
+
+
+def _group(kind: str) -> Implementation:
+    """The group of a process: its size is that of the launch, which process it is, is not known."""
+
+    def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        size = machine.library.groups.get(kind)
+        cls = Class("GroupCoordinator", (machine.natives.object,), 0, module="vllm.distributed")
+        cls.mro = (cls, machine.natives.object)
+        made = machine.instance(cls)
+        made.loose = "a group of processes"
+        if size is not None:
+            made.content["world_size"] = Const(size)
+            if size == 1:
+                made.content.update({"is_first_rank": TRUE, "is_last_rank": TRUE, "rank_in_group": Const(0)})
+        return made
+
+    return run
 
 
 def _parser_error(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:

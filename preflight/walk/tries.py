@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from preflight.walk.classes import is_subclass
 from preflight.walk.outcomes import NEXT, Arm, Exit, Outcome, Raise, Raised, collect, run_arm, settle
 from preflight.walk.truth import Truth
-from preflight.walk.values import Class, Const, Instance, Seq, Value
+from preflight.walk.values import Class, Const, External, Instance, Seq, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -141,6 +142,9 @@ def matches(machine: Machine, exit: Exit, wanted: Value) -> Truth:
         return Truth.YES
     if exit.cls is None:
         return Truth.MAYBE
+    if isinstance(wanted, External) and wanted.name.partition(".")[0] not in sys.stdlib_module_names and not exit.cls.gap():
+        # an exception of Python or of the tree is of no class that a library made
+        return Truth.NO
     return is_subclass(machine, exit.cls, wanted)
 
 

@@ -29,6 +29,10 @@ class Texts:
         heads = {key.partition(".")[0] for key in self._texts}
         return name.partition(".")[0] in heads
 
+    def lacks(self, module: str, name: str) -> bool:
+        """Of what is no text nothing is known."""
+        return False
+
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """Texts load nothing lazily."""
         return None
@@ -60,6 +64,12 @@ class ProgramWorld:
         if head == "transformers":
             return name in _CONFIGURATION or ".configuration_" in name
         return name in _STANDARD
+
+    def lacks(self, module: str, name: str) -> bool:
+        """A name that transformers surely does not have."""
+        from preflight.program import Truth
+
+        return module == "transformers" and self._program.resolve(module, name).exists is Truth.NO
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """Where a name of a lazily loading package of transformers comes from."""

@@ -85,6 +85,11 @@ MAKERS["types.ModuleType"] = lambda machine: machine.natives.of(type(typing))
 MAKERS["types.MethodType"] = lambda machine: machine.natives.of(type(machine.natives.of))
 
 
+for _name in ("SkipValidation", "InstanceOf"):
+    for _module in ("pydantic", "pydantic.functional_validators"):
+        MAKERS[f"{_module}.{_name}"] = lambda machine, name=_name: Form(f"pydantic.{name}", ())
+
+
 @maker("typing.Protocol")
 def _protocol(machine: Machine) -> Value:
     return _marker(machine, "Protocol")
@@ -231,6 +236,8 @@ def subscript(machine: Machine, owner: Value, key: Value) -> Value:
             return _union_of([*arguments, NONE])
         if owner.head == "typing.Union":
             return _union_of(list(arguments))
+        if owner.head in ("pydantic.SkipValidation", "pydantic.InstanceOf"):
+            return Form("typing.Annotated", (*arguments, owner))
         return Form(owner.head, arguments, owner.target)
     if isinstance(owner, Class):
         return Form(f"{owner.module}.{owner.name}", arguments, owner)

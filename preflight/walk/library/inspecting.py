@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import classes
 from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
     FALSE,
     TRUE,
@@ -92,7 +93,7 @@ def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:
         made.content["name"] = Const(argument.arg)
         made.content["kind"] = Const(kind)
         made.content["default"] = default if default is not None else cls.content["empty"]
-        made.content["annotation"] = machine.unknown("an annotation")
+        made.content["annotation"] = _annotation(machine, target, argument) if argument.annotation is not None else cls.content["empty"]
         found.append((argument.arg, made))
 
     for index, argument in enumerate(positional):
@@ -105,6 +106,20 @@ def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:
     if given.kwarg is not None:
         add(given.kwarg, kinds.VAR_KEYWORD, None)
     return found
+
+
+def _annotation(machine: Machine, target: Function, argument: ast.arg) -> Value:
+    """An annotation as the function carries it: evaluated where the function was made, or its text."""
+    assert argument.annotation is not None
+    if machine.modules.defers_annotations(target.closure.module):
+        return Const(ast.unparse(argument.annotation))
+    machine.frames.append(target.closure)
+    try:
+        return machine.evaluate(argument.annotation)
+    except Raised:
+        return machine.unknown("an annotation that cannot be resolved")
+    finally:
+        machine.frames.pop()
 
 
 @function("inspect.isclass")

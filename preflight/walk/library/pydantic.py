@@ -423,13 +423,15 @@ def check(machine: Machine, annotation: Value, value: Value) -> Checked:
 
 def _check_form(machine: Machine, form: Form, value: Value) -> Checked:
     head = form.head.rpartition(".")[2]
-    if head in ("Any", "TypeVar", "ClassVar", "SkipValidation", "InstanceOf", "Type", "type") or (not form.arguments and form.target is None):
-        return Checked(Truth.YES if head != "InstanceOf" else Truth.MAYBE, value)
+    if head in ("Any", "TypeVar", "ClassVar", "Type", "type") or (not form.arguments and form.target is None):
+        return Checked(Truth.YES, value)
     if head == "Literal":
         return _check_literal(machine, form, value)
     if head == "Union":
         return _check_union(machine, form, value)
     if head == "Annotated":
+        if any(isinstance(extra, Form) and extra.head == "pydantic.SkipValidation" for extra in form.arguments[1:]):
+            return Checked(Truth.YES, value)
         checked = check(machine, form.arguments[0], value)
         for extra in form.arguments[1:]:
             if isinstance(extra, Instance) and extra.cls.name == "FieldInfo":

@@ -102,6 +102,8 @@ class Library:
         self.versions: dict[str, str] = {}
         #: the environment variables of the launch: these and no others
         self.variables: dict[str, str] = {}
+        #: sizes of the parallel groups of the launch, once they are known
+        self.groups: dict[str, int] = {}
         #: bytes of the machine's memory
         self.cpu_memory: int | None = None
         #: the Python that will run vLLM
@@ -146,6 +148,8 @@ class Library:
         if isinstance(inner, ModuleValue):
             return inner
         known = self.external(machine, f"{value.name}.{name}")
+        if isinstance(known, External) and machine.modules.world.lacks(value.name, name):
+            return None
         return Perhaps(known) if isinstance(known, External) and not name[:1].isupper() else known
 
     def builtin(self, machine: Machine, name: str) -> Value | None:
