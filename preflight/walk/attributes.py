@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from preflight.walk.classes import Found, lookup, lookup_after
@@ -38,7 +39,15 @@ def get(machine: Machine, value: Value, name: str) -> Value:
     """``value.name``; raises ``Raised`` where it surely is not there."""
     if isinstance(value, OneOf):
         return fork(machine, [lambda option=option: get(machine, option, name) for option in value.options], _why(machine))
-    found = find(machine, value, name)
+    try:
+        found = find(machine, value, name)
+    except Raised as raised:
+        if not all(exit.missing is not None and exit.missing[0] is value for exit in raised.exits):
+            raise
+        if machine.is_past(name):
+            return machine.unknown(f"the attribute {name} that is missing")
+        # a class looks its attributes up itself: the fault is where it was asked, not in its lookup
+        raise Raised(tuple(replace(exit, place=machine.place(), trail=machine.trail()) for exit in raised.exits)) from None
     if found is None:
         if machine.is_past(name):
             return machine.unknown(f"the attribute {name} that is missing")

@@ -90,6 +90,8 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
         "BaseModelLoader.load_model": lambda machine: Builtin("load_model", load_model),
         **{name: lambda machine, kind=kind: Builtin(kind, _group(kind)) for name, kind in _GROUPS.items()},
+        # tokenizers and processors ask files and libraries that no walk enters
+        **{name: lambda machine, name=name: Builtin(name, _not_entered(name)) for name in _NOT_ENTERED},
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
         "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
@@ -115,6 +117,26 @@ def _capability(machine: Machine, assumed: Assumptions) -> Value:
     if cls is None:
         return machine.unknown("the capability of a GPU")
     return machine.call(cls, [Const(assumed.capability[0], "capability"), Const(assumed.capability[1], "capability")])
+
+
+_NOT_ENTERED = (
+    "MultiModalRegistry._create_processing_info",
+    "MultiModalRegistry._create_processing_ctx",
+    "MultiModalRegistry.create_processor",
+    "MultiModalRegistry.supports_multimodal_inputs",
+    "cached_tokenizer_from_config",
+    "init_tokenizer_from_config",
+    "cached_get_tokenizer",
+    "get_tokenizer",
+)
+
+
+def _not_entered(name: str) -> Implementation:
+    def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        machine.may_raise(f"{name} is not entered")
+        return machine.unknown(f"the result of {name}")
+
+    return run
 
 
 #: functions that give a parallel group, and the size each has

@@ -300,9 +300,8 @@ class Library:
         return machine.unknown("what a context manager of a library gives")
 
     def leave(self, machine: Machine, manager: Value, details: list[Value]) -> Value:
-        if isinstance(details[1], Const):
-            return Const(False)
-        return machine.unknown("whether a context manager of a library swallows an exception")
+        # those of libraries that do swallow (``suppress``) are known by name
+        return Const(False)
 
 
 # --- helpers for the functions of libraries ---

@@ -707,3 +707,9 @@ def _push_to_hub(machine: Machine) -> Value:
     for name in ("push_to_hub", "_upload_modified_files", "_get_files_timestamps", "_create_repo"):
         cls.content[name] = Builtin(name, lambda machine, given, named, name=name: machine.unknown(f"the result of {name}"))
     return cls
+
+
+@function("transformers.utils.is_torch_available", "transformers.utils.import_utils.is_torch_available")
+def _torch_available(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """vLLM does not run without torch."""
+    return TRUE
