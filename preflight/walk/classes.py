@@ -111,6 +111,9 @@ def class_of(machine: Machine, value: Value) -> Class | None:
         return natives.of(types.GeneratorType)
     if isinstance(value, Descriptor):
         return natives.of({"property": property, "classmethod": classmethod, "staticmethod": staticmethod}.get(value.kind, property))
+    if isinstance(value, Form):
+        # since 3.11 `typing.Any` is a class; the other forms are objects of typing's own
+        return natives.type if value.head == "typing.Any" else natives.of(types.GenericAlias)
     if isinstance(value, Unknown):
         return value.cls
     return None
@@ -156,6 +159,8 @@ def is_subclass(machine: Machine, value: Value, cls: Value) -> Truth:
         return Truth.NO if all(answer is Truth.NO for answer in answers) else Truth.MAYBE
     if isinstance(value, Class) and isinstance(cls, Class):
         return _is_subclass(machine, value, cls, None)
+    if isinstance(value, Form) and value.head == "typing.Any" and isinstance(cls, Class):
+        return known(cls.native is object)
     return Truth.MAYBE
 
 
@@ -390,7 +395,7 @@ def _initialized(machine: Machine, cls: Class, made: Value, init: Found, argumen
         return made
     if init.value is not None:
         machine.call(init.value, [made, *arguments], keywords)
-    elif (arguments or keywords) and made.payload is None and lookup(cls, "__new__").value is None and not is_exception(machine, cls):
+    elif (arguments or keywords) and all(base.native in (None, object) for base in cls.mro) and lookup(cls, "__new__").value is None:
         machine.fail("TypeError", f"{cls.name}() takes no arguments")
     return made
 
@@ -400,7 +405,9 @@ def allocate(machine: Machine, cls: Class, arguments: list[Value], keywords: dic
     made = machine.instance(cls)
     native = next((base.native for base in cls.mro if base.native not in (None, object)), None)
     if native is not None:
-        if issubclass(native, BaseException):
+        if native is property:
+            made.content["fget"] = arguments[0] if arguments else Const(None)
+        elif issubclass(native, BaseException):
             made.content["args"] = machine.tuple(list(arguments))
         elif issubclass(native, (dict, list, set)):
             own = lookup(cls, "__init__").value

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: the module that holds the entry points
 ENTRY = "preflight_entry"
+#: how a trail names it
+PATH = "vllm serve"
 
 TEXT = '''
 try:
@@ -69,7 +71,7 @@ class WithEntries:
     def find(self, name: str) -> SourceModule | str | None:
         """The module of the world, or that of the entry points."""
         if name == ENTRY:
-            return SourceModule("vllm serve", ast.parse(TEXT), False)
+            return SourceModule(PATH, ast.parse(TEXT), False)
         return self._world.find(name)
 
     def walked(self, name: str) -> bool:

@@ -59,6 +59,8 @@ class Body:
     changing: dict[str, list[int]] = field(default_factory=dict)
     stars: list[int] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
+    #: names of imports of several names that were bound one by one
+    imported: set[tuple[int, str]] = field(default_factory=set)
     #: statements that raised when they were run, with what they raised
     failed: dict[int, tuple[Exit, ...]] = field(default_factory=dict)
 
@@ -163,6 +165,8 @@ class Modules:
         """Walk a piece of a module's body: no branch undoes it, and its objects are older than any arm."""
         state = machine.state
         saved = (state.segments, state.pendings, state.tries, state.serial, machine.arm_ends)
+        waiting = (state.suspended, state.lasting)
+        state.suspended, state.lasting = [*state.suspended, *state.segments], {}
         state.segments, state.pendings, state.tries, machine.arm_ends = [], [], 0, []
         if state.serial > 0:
             state.serial = self._early
@@ -176,6 +180,8 @@ class Modules:
             if state.serial < 0:
                 state.serial = serial
             machine.frames = frames
+            state.outlast()
+            state.suspended, state.lasting = waiting
 
     def _run(self, machine: Machine, module: ModuleValue, body: Body, index: int, wanted: str | None) -> None:
         """Run one top-level statement, once. An import of several names binds only the one that is wanted."""
@@ -189,6 +195,7 @@ class Modules:
             names = [alias for alias in statement.names if (alias.asname or alias.name.split(".")[0]) == wanted or alias.asname == wanted]
             partial = type(statement)(**{**{name: getattr(statement, name) for name in statement._fields}, "names": names})
             ast.copy_location(partial, statement)
+            body.imported.add((index, wanted))
         else:
             body.done.add(index)
         try:
@@ -210,10 +217,13 @@ class Modules:
         body = self._bodies[module.name]
         binding = body.binding.get(name)
         if binding is not None:
-            pending = [index for index in (*binding, *body.changing.get(name, ())) if index not in body.done or index in body.failed]
-            if pending and name not in module.content or any(index not in body.done for index in pending):
-                for index in sorted(set(pending)):
-                    self._run(machine, module, body, index, name)
+            pending = [
+                index
+                for index in (*binding, *body.changing.get(name, ()))
+                if (index not in body.done and (index, name) not in body.imported) or (index in body.failed and name not in module.content)
+            ]
+            for index in sorted(set(pending)):
+                self._run(machine, module, body, index, name)
         found = module.content.get(name)
         if found is not None:
             return found
@@ -242,7 +252,14 @@ class Modules:
 
     def bind(self, machine: Machine, module: ModuleValue, name: str, value: Value) -> None:
         """``name = value`` at the top level of ``module``, from wherever."""
-        machine.state.touch(module)
+        if machine.state.suspended and not machine.state.segments:
+            # a name that a module's body binds, not an assignment of an arm: it stays bound
+            for segment in machine.state.suspended:
+                entry = segment.saved.get(id(module))
+                if entry is not None:
+                    entry[1][name] = value
+        else:
+            machine.state.touch(module)
         module.content[name] = value
         self._bodies[module.name].frame.content = module.content
 

@@ -49,6 +49,9 @@ class State:
     segments: list[Segment] = field(default_factory=list)
     pendings: list[Pending] = field(default_factory=list)
     tries: int = 0
+    #: while a module's body is walked: the segments that wait outside of it, and the stores it changed
+    suspended: list[Segment] = field(default_factory=list)
+    lasting: dict[int, Store] = field(default_factory=dict)
 
     def fresh(self) -> int:
         """A serial number, younger than all before."""
@@ -61,6 +64,16 @@ class State:
             segment = self.segments[-1]
             if store.serial < segment.start and id(store) not in segment.saved:
                 segment.saved[id(store)] = (store, copied(store.content), store.loose)
+        elif self.suspended:
+            self.lasting[id(store)] = store
+
+    def outlast(self) -> None:
+        """What a module's body changed stays when the arm that asked for it is rolled back."""
+        for key, store in self.lasting.items():
+            for segment in self.suspended:
+                if key in segment.saved:
+                    segment.saved[key] = (store, copied(store.content), store.loose)
+        self.lasting = {}
 
     def open(self) -> Segment:
         segment = Segment(self.fresh())

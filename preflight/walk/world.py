@@ -45,7 +45,11 @@ _CONFIGURATION = (
     "transformers.configuration_utils",
     "transformers.modeling_rope_utils",
     "transformers.models.auto.modeling_auto",
+    "transformers.models.auto.auto_mappings",
     "transformers.utils",
+    "transformers.utils.generic",
+    "transformers.backbone_utils",
+    "transformers.integrations.heterogeneity",
 )
 
 
@@ -62,7 +66,7 @@ class ProgramWorld:
         if head == "vllm":
             return not rest.startswith("vllm_flash_attn")
         if head == "transformers":
-            return name in _CONFIGURATION or ".configuration_" in name
+            return name in _CONFIGURATION or ".configuration_" in name or ".heterogeneity." in name
         return name in _STANDARD
 
     def lacks(self, module: str, name: str) -> bool:

@@ -79,6 +79,12 @@ def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return made
 
 
+@function(*(f"transformers.utils.type_validators.{name}" for name in ("interval", "probability", "token", "strictly_positive")))
+def _validated(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """``interval(min=0)(default=1)``: a field whose value is checked, of which nothing is claimed."""
+    return Builtin("validated field", _field)
+
+
 @function("dataclasses.dataclass")
 def _dataclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if arguments and isinstance(arguments[0], Class):
@@ -221,6 +227,40 @@ def initializer(cls: Class):  # noqa: ANN201 - an Implementation
         post = classes.lookup(receiver.cls, "__post_init__")
         if post.value is not None:
             machine.call(post.value, [receiver, *init_only])
+        return NONE
+
+    return run
+
+
+@function("huggingface_hub.dataclasses.strict")
+def _strict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """``@strict`` checks the types of a dataclass's values, of which nothing is claimed; with ``accept_kwargs`` its
+    ``__init__`` hands what is no field on to ``__post_init__``."""
+    accepts = known_bool(keywords.get("accept_kwargs"), False)
+
+    def dress(machine: Machine, given: Arguments, named: Keywords) -> Value:
+        cls = given[0]
+        if isinstance(cls, Class) and accepts and isinstance(cls.content.get("__init__"), Builtin):
+            cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", _accepting(cls))
+        return cls
+
+    return dress(machine, arguments, {}) if arguments else Builtin("strict", dress)
+
+
+def _accepting(cls: Class):  # noqa: ANN202 - an Implementation
+    def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+        receiver = arguments[0]
+        fields: dict[str, Field] = cls.notes["fields"]
+        given = bind_fields(machine, cls, fields, arguments[1:], {name: value for name, value in keywords.items() if name in fields}, f"{cls.qualname}.__init__")
+        for name, made in fields.items():
+            value = given.get(name)
+            if value is None:
+                value = machine.call(made.factory, []) if made.factory is not None else made.default
+            if value is not None:
+                machine.assign(receiver, name, value)
+        post = machine.find(receiver, "__post_init__")
+        if post is not None:
+            machine.call(post, [], {name: value for name, value in keywords.items() if name not in fields})
         return NONE
 
     return run

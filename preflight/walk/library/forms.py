@@ -123,6 +123,26 @@ def _same_later(machine: Machine, arguments: list[Value], keywords: dict[str, Va
     return Builtin("decorator", _same)
 
 
+@maker("typing.TypedDict")
+def _typed_dict(machine: Machine) -> Value:
+    cls = _marker(machine, "TypedDict")
+
+    def construct(machine: Machine, made: Class, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        return machine.call(machine.natives.dict, arguments, keywords)
+
+    cls.notes["construct"] = construct
+    cls.notes["typed_dict"] = True
+    return cls
+
+
+@function("typing.is_typeddict")
+def _is_typed_dict(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    value = arguments[0]
+    if isinstance(value, Class):
+        return Const(any(base.notes.get("typed_dict") for base in value.mro))
+    return machine.unknown("whether it is a TypedDict", cls=machine.natives.bool) if isinstance(value, (Unknown, OneOf, External)) else Const(False)
+
+
 @function("typing.get_args")
 def _get_args(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     form = arguments[0]

@@ -239,3 +239,24 @@ def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
         machine.fail("ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'.")
     machine.may_raise("a download from the hub")
     return machine.unknown("a file of the hub")
+
+
+@function("transformers.utils.resolve_revision", "transformers.utils.hub.resolve_revision")
+def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """The revision of a folder is the one that was asked for."""
+    folder = operators._payload(arguments[0])
+    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) == "folder":
+        return keywords.get("revision", arguments[1] if len(arguments) > 1 else NONE)
+    machine.may_raise("the revision of a repository of the hub")
+    return machine.unknown("the revision of a repository of the hub")
+
+
+@function("glob.glob", "glob.iglob")
+def _glob(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    pattern = operators._payload(arguments[0])
+    if isinstance(pattern, Const) and isinstance(pattern.value, str) and "**" not in pattern.value:
+        path = PurePosixPath(pattern.value)
+        found = _listing(machine, path.parent, "glob", [Const(path.name)])
+        items = machine.items(found)
+        return machine.list([Const(str(item.value)) for item in items if isinstance(item, Const)]) if items is not None else found
+    return machine.unknown("the files of this machine")

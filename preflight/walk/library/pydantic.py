@@ -332,7 +332,7 @@ def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, val
     mine = [(entry, mode) for entry, kind, mode, names in validators if kind == "field" and (made.name in names or "*" in names)]
     for entry, mode in mine:
         if mode == "before":
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: machine.call(entry.function, [cls, value]))
+            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name))
     annotation = evaluate(machine, made.owner, None, made.annotation)
     wraps = [entry for entry, mode in mine if mode in ("wrap", "plain")]
 
@@ -342,13 +342,24 @@ def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, val
     if wraps:
         for entry in wraps:
             handler = Builtin("handler", lambda machine, given, named: core(given[0]))
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value, handler=handler: machine.call(entry.function, [cls, value, handler]))
+            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value, handler=handler: _call_validator(machine, entry, [cls, value, handler], made.name))
     else:
         value = core(value)
     for entry, mode in mine:
         if mode == "after":
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: machine.call(entry.function, [cls, value]))
+            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name))
     return value
+
+
+def _call_validator(machine: Machine, entry: Descriptor, arguments: Arguments, field: str) -> Value:
+    """A field validator; one that has a parameter more is given the validation info."""
+    function = entry.function
+    if isinstance(function, Function) and len(function.node.args.args) > len(arguments):
+        info = machine.instance(machine.natives.object)
+        info.content["field_name"] = Const(field)
+        info.loose = "what pydantic tells a validator"
+        arguments = [*arguments, info]
+    return machine.call(function, arguments)
 
 
 def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: Value) -> Value:

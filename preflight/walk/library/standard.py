@@ -713,3 +713,11 @@ def _push_to_hub(machine: Machine) -> Value:
 def _torch_available(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """vLLM does not run without torch."""
     return TRUE
+
+
+@function("transformers.utils.auto_docstring", "transformers.utils.auto_docstring.auto_docstring")
+def _decorator(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """Decorators of config classes that leave the class as it is."""
+    if arguments and isinstance(arguments[0], (Class, Function)):
+        return arguments[0]
+    return Builtin("decorator", lambda machine, given, named: given[0])

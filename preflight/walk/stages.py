@@ -1,0 +1,143 @@
+"""The walk of a launch, stage by stage; a fault does not hide those behind it.
+
+A stage whose every way forward raises has a fault. It is then walked again past that fault (a raise is taken as not
+there, a missing attribute as not known), so that independent faults come out of one run. What is found in the same
+function behind a fault, or because of it, is not told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from preflight.walk.deep import run_deep
+from preflight.walk.entries import ENTRY, WithEntries
+from preflight.walk.machine import Doubt, Limits, Machine
+from preflight.walk.modules import Modules
+from preflight.walk.outcomes import Exit, GaveUp, Raised
+from preflight.walk.surroundings import Assumptions, library
+from preflight.walk.values import Const, Instance, Value
+from preflight.walk.world import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from preflight.walk.modules import World
+    from preflight.walk.state import Segment
+
+#: a stage is walked again at most so often
+MOST_FAULTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by then."""
+
+    stage: str
+    exit: Exit
+    assumed: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one."""
+
+    found: list[Found] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+    assumed: dict[str, str] = field(default_factory=dict)
+    config: Value | None = None
+    runner: Value | None = None
+    steps: int = 0
+
+
+def walk_launch(world: World, argv: Sequence[str], files: Files, assumptions: Assumptions, *, drafter: bool = True) -> Walk:
+    """Walk ``vllm serve`` with the arguments ``argv`` (the model as ``--model``).
+
+    ``drafter``: go on to the model runner and the drafter when the config asks for speculative decoding. Raises nothing
+    that the launch may be to blame for: what cannot be walked is a doubt of the result.
+    """
+    return run_deep(lambda: _Launch(world, files, assumptions).walk(argv, drafter))
+
+
+class _Launch:
+    def __init__(self, world: World, files: Files, assumptions: Assumptions) -> None:
+        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), Limits())
+        self.result = Walk()
+
+    def walk(self, argv: Sequence[str], drafter: bool) -> Walk:
+        machine, result = self.machine, self.result
+        parser = self.stage("make_parser", [])
+        arguments = self.stage("parse", [parser, machine.list([Const(word, "command line") for word in argv])]) if parser is not None else None
+        config = self.stage("configure", [arguments]) if arguments is not None else None
+        result.config = config
+        if isinstance(config, Instance) and drafter and self._speculates(config):
+            self._set_groups(config)
+            result.runner = self.stage("make_runner", [config])
+            if isinstance(result.runner, Instance):
+                self.stage("load_models", [result.runner])
+        result.doubts = list(machine.doubts.values())
+        result.assumed = dict(machine.assumed)
+        result.steps = machine.steps
+        return result
+
+    def stage(self, name: str, arguments: list[Value]) -> Value | None:
+        """Run an entry point past the faults that it has; None where it does not come to an end."""
+        machine = self.machine
+        functions: set[tuple[str, str]] = set()
+        for _ in range(MOST_FAULTS):
+            segment, base = machine.state.open(), len(machine.state.pendings)
+            try:
+                module = machine.modules.module(machine, ENTRY)
+                assert module is not None
+                return machine.call(machine.get(module, name), arguments)
+            except Raised as raised:
+                self._undo(segment, base)
+                exit = decisive(raised)
+                if exit is None:
+                    self._doubt("walk-unknown-raise", f"{name} ends in an exception that is not known", raised.exits[0])
+                    return None
+                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
+                if function not in functions:
+                    self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
+                functions.add(function)
+                fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
+                if fault in machine.past:
+                    return None  # it is no raise and no missing attribute: there is no way past it
+                machine.past.add(fault)
+            except GaveUp as gave_up:
+                self._undo(segment, base)
+                machine.doubts[(gave_up.id, name, 0)] = Doubt(gave_up.id, gave_up.reason, gave_up.place)
+                return None
+        return None
+
+    def _undo(self, segment: Segment, base: int) -> None:
+        state = self.machine.state
+        state.drain(base, segment)
+        state.take(segment)
+        state.tries = 0
+        self.machine.frames.clear()
+        self.machine.arm_ends.clear()
+
+    def _doubt(self, id: str, reason: str, exit: Exit) -> None:
+        self.machine.doubts[(id, exit.place.path, exit.place.line)] = Doubt(id, reason, exit.place)
+
+    def _speculates(self, config: Instance) -> bool:
+        value = config.content.get("speculative_config")
+        return value is not None and not (isinstance(value, Const) and value.value is None)
+
+    def _set_groups(self, config: Instance) -> None:
+        """The sizes of the parallel groups, as the finished config has them."""
+        parallel = config.content.get("parallel_config")
+        if not isinstance(parallel, Instance):
+            return
+        names = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size", "dp": "data_parallel_size", "dcp": "decode_context_parallel_size", "pcp": "prefill_context_parallel_size"}
+        for kind, name in names.items():
+            size = parallel.content.get(name)
+            if isinstance(size, Const) and isinstance(size.value, int):
+                self.machine.library.groups[kind] = size.value
+
+
+def decisive(raised: Raised) -> Exit | None:
+    """Of several ways out the one to tell: the last whose exception is known."""
+    known = [exit for exit in raised.exits if exit.cls is not None]
+    return known[-1] if known else None
