@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -19,10 +20,16 @@ def run_deep(work: Callable[[], T]) -> T:
     errors: list[BaseException] = []
 
     def run() -> None:
+        # a walk makes many small objects that live until its end: the cyclic collector would only look at them again
+        collecting = gc.isenabled()
+        gc.disable()
         try:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            if collecting:
+                gc.enable()
 
     recursion, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
     sys.setrecursionlimit(max(recursion, _RECURSION))

@@ -118,16 +118,22 @@ def _help(exit: Exit) -> str | None:
     owner, name = exit.missing
     if not isinstance(owner, Instance):
         return None
-    near = nearest(name, [key for key in owner.content if not key.startswith("_")])
+    near = nearest(name, owner)
     return f"this {owner.cls.name} has {' and '.join(near)}" if near else None
 
 
-def nearest(name: str, candidates: list[str]) -> list[str]:
-    """Up to three names that may be meant: those spelt alike, then those that share the most words."""
+def nearest(name: str, owner: Instance) -> list[str]:
+    """Up to three attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
+    candidates = [key for key in owner.content if not key.startswith("_")]
     alike = difflib.get_close_matches(name, candidates, 2, 0.75)
-    words = set(name.split("_")) - {"num", "size", "id", "index", "config"}
-    scored = sorted(((len(words & set(key.split("_"))), key) for key in candidates if key not in alike), key=lambda pair: (-pair[0], pair[1]))
-    return [*alike, *(key for score, key in scored if score)][:3]
+    words = set(name.split("_")) - {"num", "size", "config"}
+    scored: list[tuple[int, str]] = []
+    for key in candidates:
+        shared = len(words & set(key.split("_")))
+        if shared and key not in alike:
+            origin = owner.content[key].origin or ""
+            scored.append((-3 * (".json: " in origin) - shared, key))
+    return [*alike, *(key for _score, key in sorted(scored))][: 3 if alike else 1]
 
 
 def _rests_on_defaults(exit: Exit, defaults: frozenset[str]) -> bool:
