@@ -10,7 +10,9 @@ from walk_programs import plain, possible_values, program, run_real, shown, walk
 
 PROGRAMS = st.randoms(use_true_random=False).map(program)
 INPUTS = (0, 1, 2, 3, -3, 5, None, "s", "", True, [1, 2], {"x": 1}, 2.5)
-MODEST = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+MODEST = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def fresh(value: Any) -> Any:
@@ -37,7 +39,9 @@ def test_with_all_inputs_known_the_walk_says_what_python_does(text: str, a: Any,
 
 @MODEST
 @given(PROGRAMS, st.sampled_from(INPUTS), st.tuples(st.booleans(), st.booleans()).filter(any))
-def test_what_is_certain_with_unknown_inputs_holds_for_each_of_them(text: str, known: Any, hidden: tuple[bool, bool]) -> None:
+def test_what_is_certain_with_unknown_inputs_holds_for_each_of_them(
+    text: str, known: Any, hidden: tuple[bool, bool]
+) -> None:
     walked = walk(text, (fresh(known), fresh(known)), hidden)
     if walked is None:
         return

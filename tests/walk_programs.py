@@ -21,7 +21,7 @@ from preflight.walk.world import Texts
 
 NAMES = ("a", "a", "b", "b", "c", "c", "d", "e")
 ATTRIBUTES = ("x", "y", "z")
-PRELUDE = '''
+PRELUDE = """
 from dataclasses import dataclass, field
 
 class Base:
@@ -70,7 +70,7 @@ def count(n):
         if i == 2:
             return
 
-'''
+"""
 
 
 class Writer:
@@ -84,7 +84,16 @@ class Writer:
         return self.chance.choice(options)
 
     def constant(self) -> str:
-        return self.pick("0", "1", "2", "3", "4", "5", "-1", *self.pick(("7",), ("8",), ("None", "True", "False", "''", "'s'", "1.5", "[]", "{}", "()")))
+        return self.pick(
+            "0",
+            "1",
+            "2",
+            "3",
+            "4",
+            "5",
+            "-1",
+            *self.pick(("7",), ("8",), ("None", "True", "False", "''", "'s'", "1.5", "[]", "{}", "()")),
+        )
 
     def name(self) -> str:
         return self.pick(*NAMES)
@@ -125,11 +134,22 @@ class Writer:
         if kind == 16:
             return f"{self.box()}[{self.pick('0', '1', '-1', one(), ':1')}]"
         if kind == 17:
-            return f"helper({one()}{self.pick('', '', ', ' + self.name(), ', k=' + self.name(), self.pick('', '', ', bad=1'), ', *[1, 2]', ', **{chr(107): 1}')})"
+            more = self.pick(
+                "",
+                "",
+                f", {self.name()}",
+                f", k={self.name()}",
+                self.pick("", "", ", bad=1"),
+                ", *[1, 2]",
+                ", **{'k': 1}",
+            )
+            return f"helper({one()}{more})"
         if kind == 18:
-            return f"[{self.pick('v', 'v + 1', '(v, a)')} for v in {self.pick(self.name(), 'range(3)', 'count(4)')} {self.pick('', 'if v', 'if v != a')}]"
+            source = self.pick(self.name(), "range(3)", "count(4)")
+            return f"[{self.pick('v', 'v + 1', '(v, a)')} for v in {source} {self.pick('', 'if v', 'if v != a')}]"
         if kind == 19:
-            return f"{self.pick('any', 'all', 'sum', 'len', 'list', 'sorted', 'str', 'bool', 'int', 'max', 'type')}({one()})"
+            called = self.pick("any", "all", "sum", "len", "list", "sorted", "str", "bool", "int", "max", "type")
+            return f"{called}({one()})"
         if kind == 20:
             return f"f'{{{self.name()}}}-{{{self.name()}!r}}'"
         if kind == 21:
@@ -160,13 +180,21 @@ class Writer:
         if kind == 6:
             return [f"{indent}{self.box()}[{self.pick('0', '1', '2', self.expression(1))}] = {expression}"]
         if kind == 7:
-            return [f"{indent}{self.box()}.{self.pick('append', 'append', 'extend', 'update', 'pop', 'get')}({self.expression(1)})"]
+            method = self.pick("append", "append", "extend", "update", "pop", "get")
+            return [f"{indent}{self.box()}.{method}({self.expression(1)})"]
         if kind == 8:
             return [f"{indent}assert {expression}, 'no'"]
         if kind == 9:
-            return [f"{indent}{self.pick('return ' + expression, 'raise ValueError(' + self.name() + ')', self.pick('raise', 'pass'), 'del ' + self.name())}"]
+            ways = (
+                f"return {expression}",
+                f"raise ValueError({self.name()})",
+                self.pick("raise", "pass"),
+                f"del {self.name()}",
+            )
+            return [f"{indent}{self.pick(*ways)}"]
         if kind == 10:
-            return [f"{indent}{self.name()}, {self.name()} = {self.pick('(1, 2)', self.expression(1) + ', ' + self.expression(1), expression)}"]
+            source = self.pick("(1, 2)", f"{self.expression(1)}, {self.expression(1)}", expression)
+            return [f"{indent}{self.name()}, {self.name()} = {source}"]
         if kind == 11 and loop:
             return [f"{indent}{self.pick('break', 'continue')}"]
         if kind <= 12:
@@ -178,7 +206,9 @@ class Writer:
                 lines += [f"{indent}else:", *self.block(depth - 1, inner, loop)]
             return lines
         if kind < 19:
-            source = self.pick("range(3)", "range(2)", "e", self.name(), "count(5)", "[1, 'q', None]", "{'x': 1}.items()")
+            source = self.pick(
+                "range(3)", "range(2)", "e", self.name(), "count(5)", "[1, 'q', None]", "{'x': 1}.items()"
+            )
             lines = [f"{indent}for {self.name()} in {source}:", *self.block(depth - 1, inner, True)]
             if self.pick(True, False):
                 lines += [f"{indent}else:", *self.block(depth - 1, inner, loop)]
@@ -186,10 +216,16 @@ class Writer:
         if kind == 19:
             self.fresh += 1
             counter = f"n{self.fresh}"
-            head = [f"{indent}{counter} = 0", f"{indent}while {counter} < 3 and ({self.expression(1)}):", f"{inner}{counter} += 1"]
+            head = [
+                f"{indent}{counter} = 0",
+                f"{indent}while {counter} < 3 and ({self.expression(1)}):",
+                f"{inner}{counter} += 1",
+            ]
             return [*head, *self.block(depth - 1, inner, True)]
         if kind < 23:
-            caught = self.pick("ValueError", "KeyError", "(TypeError, AttributeError)", "Exception", "ZeroDivisionError", "LookupError")
+            caught = self.pick(
+                "ValueError", "KeyError", "(TypeError, AttributeError)", "Exception", "ZeroDivisionError", "LookupError"
+            )
             lines = [f"{indent}try:", *self.block(depth - 1, inner, loop)]
             shape = self.chance.randint(0, 3)
             if shape != 3:
@@ -200,7 +236,10 @@ class Writer:
                 lines += [f"{indent}finally:", f"{inner}{self.name()} = {self.expression(1)}"]
             return lines
         if kind == 23:
-            return [f"{indent}with Guard({self.pick('True', 'False', self.name())}) as {self.name()}:", *self.block(depth - 1, inner, loop)]
+            return [
+                f"{indent}with Guard({self.pick('True', 'False', self.name())}) as {self.name()}:",
+                *self.block(depth - 1, inner, loop),
+            ]
         self.fresh += 1
         name = f"f{self.fresh}"
         return [
@@ -286,11 +325,18 @@ def walk(text: str, arguments: tuple[Any, ...], unknown: tuple[bool, ...]) -> Wa
     machine = Machine(Modules(Texts({"m": text})), Library())
     module = machine.modules.module(machine, "m")
     assert module is not None
-    values = [Unknown("an input") if hidden else machine.value(argument) for argument, hidden in zip(arguments, unknown, strict=True)]
+    values = [
+        Unknown("an input") if hidden else machine.value(argument)
+        for argument, hidden in zip(arguments, unknown, strict=True)
+    ]
     try:
         return Walked(machine.call(machine.get(module, "main"), values), (), machine)
     except Raised as raised:
-        return Walked(None, tuple((exit.cls.name if exit.cls is not None else None, exit.place.line) for exit in raised.exits), machine)
+        return Walked(
+            None,
+            tuple((exit.cls.name if exit.cls is not None else None, exit.place.line) for exit in raised.exits),
+            machine,
+        )
     except GaveUp:
         return None
 

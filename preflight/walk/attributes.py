@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 def get(machine: Machine, value: Value, name: str) -> Value:
     """``value.name``; raises ``Raised`` where it surely is not there."""
     if isinstance(value, OneOf):
-        return fork(machine, [lambda option=option: get(machine, option, name) for option in value.options], _why(machine))
+        return fork(
+            machine, [lambda option=option: get(machine, option, name) for option in value.options], _why(machine)
+        )
     try:
         found = find(machine, value, name)
     except Raised as raised:
@@ -47,7 +49,9 @@ def get(machine: Machine, value: Value, name: str) -> Value:
         if machine.is_past(name):
             return machine.unknown(f"the attribute {name} that is missing")
         # a class looks its attributes up itself: the fault is where it was asked, not in its lookup
-        raise Raised(tuple(replace(exit, place=machine.place(), trail=machine.trail()) for exit in raised.exits)) from None
+        raise Raised(
+            tuple(replace(exit, place=machine.place(), trail=machine.trail()) for exit in raised.exits)
+        ) from None
     if found is None:
         if machine.is_past(name):
             return machine.unknown(f"the attribute {name} that is missing")
@@ -79,7 +83,10 @@ def probe(machine: Machine, value: Value, name: str) -> tuple[Truth, Value | Non
     try:
         found = find(machine, value, name)
     except Raised as raised:
-        if all(exit.cls is not None and exit.cls.is_subclass(machine.natives.exception("AttributeError")) for exit in raised.exits):
+        if all(
+            exit.cls is not None and exit.cls.is_subclass(machine.natives.exception("AttributeError"))
+            for exit in raised.exits
+        ):
             return Truth.NO, None
         raise
     finally:
@@ -276,7 +283,9 @@ def _of_super(machine: Machine, value: Super, name: str) -> Value | None:
     if found.value is not None:
         if not found.sure:
             return Perhaps(machine.unknown(f"a base of {value.start.name} is not known: {value.start.gap()}"))
-        receiver = None if isinstance(value.receiver, Class) and not isinstance(found.value, Builtin) else value.receiver
+        receiver = (
+            None if isinstance(value.receiver, Class) and not isinstance(found.value, Builtin) else value.receiver
+        )
         if isinstance(value.receiver, Class) and value.receiver.metaclass is value.start:
             receiver = value.receiver
         if name == "__new__":
@@ -348,7 +357,9 @@ def assign(machine: Machine, value: Value, name: str, item: Value) -> None:
     elif isinstance(value, (Const, Seq, Map, SetValue)):
         machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))
     else:
-        machine.escape([item], f"it is held by something that is not known ({machine.place().path}:{machine.place().line})")
+        machine.escape(
+            [item], f"it is held by something that is not known ({machine.place().path}:{machine.place().line})"
+        )
 
 
 def assign_plain(machine: Machine, value: Instance, name: str, item: Value) -> None:
@@ -356,7 +367,9 @@ def assign_plain(machine: Machine, value: Instance, name: str, item: Value) -> N
     found = lookup(value.cls, name)
     if isinstance(found.value, Descriptor) and found.value.kind == "property" and found.sure:
         if found.value.setter is None:
-            machine.fail("AttributeError", f"property '{name}' of '{value.cls.name}' object has no setter", missing=(value, name))
+            machine.fail(
+                "AttributeError", f"property '{name}' of '{value.cls.name}' object has no setter", missing=(value, name)
+            )
         machine.call(found.value.setter, [value, item])
         return
     if isinstance(found.value, Instance):

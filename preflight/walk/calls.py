@@ -50,20 +50,28 @@ def call(machine: Machine, callee: Value, arguments: list[Value], keywords: dict
         return call_function(machine, callee, arguments, keywords)
     if isinstance(callee, Builtin):
         if REST in keywords or any(isinstance(argument, Spread) for argument in arguments):
-            return not_walked(machine, f"{callee.name} is called with arguments that are not known", arguments, keywords)
+            return not_walked(
+                machine, f"{callee.name} is called with arguments that are not known", arguments, keywords
+            )
         return callee.run(machine, arguments, keywords)
     if isinstance(callee, Class):
         return classes.instantiate(machine, callee, arguments, keywords)
     if isinstance(callee, OneOf):
         why = f"which function is called is not known ({machine.place().path}:{machine.place().line})"
-        return fork(machine, [lambda option=option: call(machine, option, arguments, keywords) for option in callee.options], why)
+        return fork(
+            machine,
+            [lambda option=option: call(machine, option, arguments, keywords) for option in callee.options],
+            why,
+        )
     if isinstance(callee, Instance):
         found = classes.lookup(callee.cls, "__call__")
         if found.value is not None and found.sure:
             return call(machine, found.value, [callee, *arguments], keywords)
         if found.sure and not callee.cls.gap():
             machine.fail("TypeError", f"'{callee.cls.name}' object is not callable")
-        return not_walked(machine, f"how an object of {callee.cls.name} is called is not known", [callee, *arguments], keywords)
+        return not_walked(
+            machine, f"how an object of {callee.cls.name} is called is not known", [callee, *arguments], keywords
+        )
     if isinstance(callee, External):
         return machine.library.call(machine, callee, arguments, keywords)
     if isinstance(callee, Descriptor) and callee.kind == "staticmethod":
@@ -110,13 +118,20 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
     if known is not None:
         return call(machine, known, arguments, keywords)
     if len(machine.frames) >= machine.limits.depth:
-        machine.doubt("walk-depth", f"{function.qualname} was not entered: {machine.limits.depth} calls inside each other")
+        machine.doubt(
+            "walk-depth", f"{function.qualname} was not entered: {machine.limits.depth} calls inside each other"
+        )
         return _not_entered(machine, function, arguments, keywords)
     if machine.spent():
-        machine.doubt("walk-branch-budget", f"{function.qualname} was not entered: a condition is not known, and its arm was too long")
+        machine.doubt(
+            "walk-branch-budget",
+            f"{function.qualname} was not entered: a condition is not known, and its arm was too long",
+        )
         return _not_entered(machine, function, arguments, keywords)
     scope = scope_of(function)
-    frame = Frame("function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh())
+    frame = Frame(
+        "function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh()
+    )
     frame.function = function
     frame.owner = function.owner
     frame.node = node
@@ -146,7 +161,9 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
     if outcome is NEXT:
         outcome = Return(NONE)
     if _waiting(machine, base):
-        outcome = settle(machine, collect(machine, base, outcome), f"depends on a condition in {function.qualname} that is not known")
+        outcome = settle(
+            machine, collect(machine, base, outcome), f"depends on a condition in {function.qualname} that is not known"
+        )
     assert isinstance(outcome, Return)
     return outcome.value
 
@@ -156,7 +173,9 @@ def _waiting(machine: Machine, base: int) -> bool:
     return any(isinstance(pending.outcome, Return) for pending in machine.state.pendings[base:])
 
 
-def bind_arguments(machine: Machine, function: Function, frame: Frame, arguments: list[Value], keywords: dict[str, Value]) -> None:
+def bind_arguments(
+    machine: Machine, function: Function, frame: Frame, arguments: list[Value], keywords: dict[str, Value]
+) -> None:
     """Fill the parameters of ``frame``; a call that cannot bind raises TypeError at the caller."""
     parameters = function.node.args
     content = frame.content
@@ -180,7 +199,11 @@ def bind_arguments(machine: Machine, function: Function, frame: Frame, arguments
         takes = len(positional)
         least = takes - len(function.defaults)
         amount = f"from {least} to {takes}" if function.defaults else str(takes)
-        machine.fail("TypeError", f"{function.qualname}() takes {amount} positional argument{'s' if takes != 1 else ''} but {given} {'were' if given != 1 else 'was'} given")
+        machine.fail(
+            "TypeError",
+            f"{function.qualname}() takes {amount} positional argument{'s' if takes != 1 else ''} "
+            f"but {given} {'were' if given != 1 else 'was'} given",
+        )
     by_name = {parameter.arg for parameter in (*parameters.args, *parameters.kwonlyargs)}
     more: dict[str, Value] = {}
     for name, value in keywords.items():
@@ -223,5 +246,13 @@ def bind_arguments(machine: Machine, function: Function, frame: Frame, arguments
 
 def _fail_missing(machine: Machine, function: Function, missing: list[str], kind: str) -> None:
     quoted = [f"'{name}'" for name in missing]
-    names = quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + f"{',' if len(quoted) > 2 else ''} and " + quoted[-1]
-    machine.fail("TypeError", f"{function.qualname}() missing {len(missing)} required {kind} argument{'s' if len(missing) > 1 else ''}: {names}")
+    names = (
+        quoted[0]
+        if len(quoted) == 1
+        else ", ".join(quoted[:-1]) + f"{',' if len(quoted) > 2 else ''} and " + quoted[-1]
+    )
+    machine.fail(
+        "TypeError",
+        f"{function.qualname}() missing {len(missing)} required {kind} "
+        f"argument{'s' if len(missing) > 1 else ''}: {names}",
+    )

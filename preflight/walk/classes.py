@@ -110,7 +110,9 @@ def class_of(machine: Machine, value: Value) -> Class | None:
     if isinstance(value, Stream):
         return natives.of(types.GeneratorType)
     if isinstance(value, Descriptor):
-        return natives.of({"property": property, "classmethod": classmethod, "staticmethod": staticmethod}.get(value.kind, property))
+        return natives.of(
+            {"property": property, "classmethod": classmethod, "staticmethod": staticmethod}.get(value.kind, property)
+        )
     if isinstance(value, Form):
         # since 3.11 `typing.Any` is a class; the other forms are objects of typing's own
         return natives.type if value.head == "typing.Any" else natives.of(types.GenericAlias)
@@ -176,7 +178,13 @@ def _is_subclass(machine: Machine, actual: Class, cls: Class, value: Value | Non
         return abstract(machine, actual, value)
     if isinstance(value, Unknown):
         # an unknown of a class may be of a subclass of it
-        return Truth.NO if actual.native in (str, int, float, bool, bytes, type(None)) and cls.native is not None and not issubclass(cls.native, actual.native) else Truth.MAYBE
+        return (
+            Truth.NO
+            if actual.native in (str, int, float, bool, bytes, type(None))
+            and cls.native is not None
+            and not issubclass(cls.native, actual.native)
+            else Truth.MAYBE
+        )
     if actual.gap():
         return Truth.MAYBE
     if cls.native is not None and cls.native.__flags__ & (1 << 20) and actual.native is not None:
@@ -200,7 +208,9 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
             continue
         if isinstance(value, Class) and machine.find(value, member) is not None:
             continue
-        if not found.sure or (isinstance(value, Instance) and value.loose and (value.loose is not UNBUILT or has_name(value, member))):
+        if not found.sure or (
+            isinstance(value, Instance) and value.loose and (value.loose is not UNBUILT or has_name(value, member))
+        ):
             answer = Truth.MAYBE
             continue
         if isinstance(value, Instance) and lookup(actual, "__getattr__").value is not None:
@@ -223,7 +233,11 @@ def protocol_members(protocol: Class) -> set[str] | None:
                     names.update(target.id for target in statement.targets if isinstance(target, ast.Name))
         elif cls.native is None and cls.node is not None:
             return None
-    return {name for name in names if name not in ("__slots__", "__doc__", "__init__", "__class_getitem__", "__hash__", "__match_args__")}
+    return {
+        name
+        for name in names
+        if name not in ("__slots__", "__doc__", "__init__", "__class_getitem__", "__hash__", "__match_args__")
+    }
 
 
 def _flat(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -250,7 +264,13 @@ def define(machine: Machine, node: ast.ClassDef) -> Value:
         else:
             bases.append(machine.evaluate(base))
     keywords = {keyword.arg or "**": machine.evaluate(keyword.value) for keyword in node.keywords}
-    outer = f"{frame.function.qualname}.<locals>." if frame.function is not None else f"{frame.owner.qualname}." if frame.owner is not None else ""
+    outer = (
+        f"{frame.function.qualname}.<locals>."
+        if frame.function is not None
+        else f"{frame.owner.qualname}."
+        if frame.owner is not None
+        else ""
+    )
     cls = make(machine, node.name, bases, machine.frame.module.name)
     cls.qualname = outer + node.name
     cls.node = node
@@ -282,7 +302,11 @@ def make(machine: Machine, name: str, bases: list[Value], module: str) -> Class:
     cls = Class(name, tuple(known_bases), machine.state.fresh(), module=module)
     order = linearize(cls)
     if order is None:
-        machine.fail("TypeError", f"Cannot create a consistent method resolution order (MRO) for bases {', '.join(base.name for base in known_bases)}")
+        machine.fail(
+            "TypeError",
+            "Cannot create a consistent method resolution order (MRO) for bases "
+            + ", ".join(base.name for base in known_bases),
+        )
     cls.mro = order
     if gap:
         cls.complete = gap
@@ -316,14 +340,20 @@ def _run_body(machine: Machine, cls: Class, node: ast.ClassDef) -> None:
 
 
 def finish(machine: Machine, cls: Class, keywords: dict[str, Value]) -> None:
-    """What happens when the body of a class is done: metaclass, ``__set_name__``, hooks of the bases, ``__init_subclass__``."""
+    """What happens when the body of a class is done: metaclass, ``__set_name__``, hooks of the bases,
+    ``__init_subclass__``.
+    """
     metaclass = keywords.pop("metaclass", None)
     if isinstance(metaclass, Class):
         if metaclass.native is None:
             cls.metaclass = metaclass
-    elif metaclass is not None and not (isinstance(metaclass, External) and machine.library.is_plain_metaclass(metaclass)):
+    elif metaclass is not None and not (
+        isinstance(metaclass, External) and machine.library.is_plain_metaclass(metaclass)
+    ):
         cls.complete = "its metaclass is not known"
-    if cls.metaclass is not None and any(isinstance(lookup(cls.metaclass, name).value, Function) for name in ("__new__", "__init__", "__prepare__")):
+    if cls.metaclass is not None and any(
+        isinstance(lookup(cls.metaclass, name).value, Function) for name in ("__new__", "__init__", "__prepare__")
+    ):
         cls.complete = f"its metaclass {cls.metaclass.name} makes classes in a way that is not walked"
     for name, value in list(cls.content.items()):
         if isinstance(value, Descriptor) and not value.name:
@@ -365,7 +395,9 @@ def construct(machine: Machine, cls: Class, arguments: list[Value], keywords: di
     """What ``type.__call__`` does: ``__new__``, then ``__init__``."""
     if cls.native is not None:
         return machine.library.construct_native(machine, cls, arguments, keywords)
-    maker = cls.notes.get("construct") or next((base.notes["construct"] for base in cls.mro if "construct" in base.notes), None)
+    maker = cls.notes.get("construct") or next(
+        (base.notes["construct"] for base in cls.mro if "construct" in base.notes), None
+    )
     if maker is not None:
         return maker(machine, cls, arguments, keywords)
     new = lookup(cls, "__new__")
@@ -383,19 +415,32 @@ def construct(machine: Machine, cls: Class, arguments: list[Value], keywords: di
         made = machine.call(function, [cls, *arguments], keywords)
         if not isinstance(made, Instance) or cls not in made.cls.mro:
             if isinstance(made, OneOf):
-                return fork(machine, [lambda option=option: _initialized(machine, cls, option, init, arguments, keywords) for option in made.options], "the instance is one of several")
+                return fork(
+                    machine,
+                    [
+                        lambda option=option: _initialized(machine, cls, option, init, arguments, keywords)
+                        for option in made.options
+                    ],
+                    "the instance is one of several",
+                )
             return made
     else:
         made = allocate(machine, cls, arguments, keywords)
     return _initialized(machine, cls, made, init, arguments, keywords)
 
 
-def _initialized(machine: Machine, cls: Class, made: Value, init: Found, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+def _initialized(
+    machine: Machine, cls: Class, made: Value, init: Found, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
     if not isinstance(made, Instance) or cls not in made.cls.mro:
         return made
     if init.value is not None:
         machine.call(init.value, [made, *arguments], keywords)
-    elif (arguments or keywords) and all(base.native in (None, object) for base in cls.mro) and lookup(cls, "__new__").value is None:
+    elif (
+        (arguments or keywords)
+        and all(base.native in (None, object) for base in cls.mro)
+        and lookup(cls, "__new__").value is None
+    ):
         machine.fail("TypeError", f"{cls.name}() takes no arguments")
     return made
 
@@ -412,7 +457,12 @@ def allocate(machine: Machine, cls: Class, arguments: list[Value], keywords: dic
         elif issubclass(native, (dict, list, set)):
             own = lookup(cls, "__init__").value
             empty: list[Value] = []
-            made.payload = machine.library.construct_native(machine, machine.natives.of(native), empty if own is not None else arguments, {} if own is not None else keywords)
+            made.payload = machine.library.construct_native(
+                machine,
+                machine.natives.of(native),
+                empty if own is not None else arguments,
+                {} if own is not None else keywords,
+            )
         elif issubclass(native, (str, int, float, tuple, frozenset, bytes)):
             made.payload = machine.library.construct_native(machine, machine.natives.of(native), arguments, keywords)
     return made

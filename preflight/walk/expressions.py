@@ -74,8 +74,14 @@ def read_name(machine: Machine, name: str, node: ast.expr) -> Value:
                 if frame.loose:
                     return machine.unknown(frame.loose)
                 if frame is first or (first is not None and first.kind == "comprehension"):
-                    machine.fail("UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value")
-                machine.fail("NameError", f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope")
+                    machine.fail(
+                        "UnboundLocalError",
+                        f"cannot access local variable '{name}' where it is not associated with a value",
+                    )
+                machine.fail(
+                    "NameError",
+                    f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+                )
             if name in frame.scope.globals:
                 break
         frame = frame.closure
@@ -94,7 +100,7 @@ def read_name(machine: Machine, name: str, node: ast.expr) -> Value:
     if gap:
         machine.may_raise(gap)
         return machine.unknown(gap)
-    machine.fail("NameError", f"name '{name}' is not defined")
+    return machine.fail("NameError", f"name '{name}' is not defined")
 
 
 def _attribute(machine: Machine, node: ast.Attribute) -> Value:
@@ -188,7 +194,10 @@ def merge(machine: Machine, made: Map, source: Value) -> None:
         for hashed, (key, value) in source.content.items():
             if isinstance(value, Perhaps):
                 before = made.content.get(hashed)
-                made.content[hashed] = (key, value if before is None else operators.join_values(machine, _bound(before[1]), value.value))
+                made.content[hashed] = (
+                    key,
+                    value if before is None else operators.join_values(machine, _bound(before[1]), value.value),
+                )
             else:
                 made.content[hashed] = (key, value)
         return
@@ -251,7 +260,9 @@ def _call(machine: Machine, node: ast.Call) -> Value:
         elif isinstance(source, Const):
             machine.fail("TypeError", f"argument after ** must be a mapping, not {type(source.value).__name__}")
         else:
-            keywords[REST] = machine.unknown(source.reason if isinstance(source, Unknown) else "the keywords that are unpacked are not known")
+            keywords[REST] = machine.unknown(
+                source.reason if isinstance(source, Unknown) else "the keywords that are unpacked are not known"
+            )
     frame.node = node
     return machine.call(callee, arguments, keywords)
 
@@ -265,7 +276,11 @@ def _super(machine: Machine, node: ast.Call) -> Value:
         machine.frame.node = node
         machine.fail("RuntimeError", "super(): no arguments")
     # the method's own frame is the outermost one of the functions inside each other
-    while frame.closure is not None and frame.closure.kind in ("function", "comprehension") and frame.closure.owner is frame.owner:
+    while (
+        frame.closure is not None
+        and frame.closure.kind in ("function", "comprehension")
+        and frame.closure.owner is frame.owner
+    ):
         frame = frame.closure
     arguments = function.node.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
@@ -365,7 +380,10 @@ def _compare_from(machine: Machine, node: ast.Compare, left: Value, index: int) 
         return result
     if truth is Truth.YES:
         return _compare_from(machine, node, right, index + 1)
-    arms = [*run_arm(machine, lambda: Return(FALSE)), *run_arm(machine, lambda: Return(_compare_from(machine, node, right, index + 1)))]
+    arms = [
+        *run_arm(machine, lambda: Return(FALSE)),
+        *run_arm(machine, lambda: Return(_compare_from(machine, node, right, index + 1))),
+    ]
     outcome = settle(machine, arms, operators._why(machine))
     assert isinstance(outcome, Return)
     return outcome.value
@@ -418,7 +436,11 @@ def _joined(machine: Machine, node: ast.JoinedStr) -> Value:
     text = "".join(parts)
     if sure:
         return Const(text)
-    unknown = machine.unknown("a text with a part that is not known", cls=machine.natives.str, truthy=True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None)
+    unknown = machine.unknown(
+        "a text with a part that is not known",
+        cls=machine.natives.str,
+        truthy=True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None,
+    )
     unknown.text = text
     return unknown
 
@@ -466,7 +488,9 @@ def _inner_frame(machine: Machine, generators: list[ast.comprehension]) -> Frame
     return frame
 
 
-def _rounds(machine: Machine, frame: Frame, generators: list[ast.comprehension], source: Value, index: int = 0) -> Iterator[None]:
+def _rounds(
+    machine: Machine, frame: Frame, generators: list[ast.comprehension], source: Value, index: int = 0
+) -> Iterator[None]:
     """Runs through the nested ``for`` and ``if`` of a comprehension; the names are bound in ``frame`` at each stop."""
     generator = generators[index]
     if generator.is_async:

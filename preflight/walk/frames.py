@@ -15,11 +15,25 @@ if TYPE_CHECKING:
 class Frame(Store):
     """The names of one call. ``node`` is the piece of code that is being walked, for places and trails."""
 
-    __slots__ = ("caught", "closure", "conditions", "function", "hidden", "kind", "module", "name", "node", "owner", "scope")
+    __slots__ = (
+        "caught",
+        "closure",
+        "conditions",
+        "function",
+        "hidden",
+        "kind",
+        "module",
+        "name",
+        "node",
+        "owner",
+        "scope",
+    )
 
     content: dict[str, Value]
 
-    def __init__(self, kind: str, name: str, module: ModuleValue, closure: Frame | None, scope: Scope, serial: int) -> None:
+    def __init__(
+        self, kind: str, name: str, module: ModuleValue, closure: Frame | None, scope: Scope, serial: int
+    ) -> None:
         super().__init__({}, serial)
         self.kind = kind
         self.name = name
@@ -75,7 +89,11 @@ class _Scan(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.scope.bound.add(node.name)
-        for expression in (*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
+        for expression in (
+            *node.decorator_list,
+            *node.args.defaults,
+            *(d for d in node.args.kw_defaults if d is not None),
+        ):
             self.visit(expression)
 
     visit_AsyncFunctionDef = visit_FunctionDef

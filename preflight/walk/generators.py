@@ -1,4 +1,6 @@
-"""Generator functions: walked lazily, one ``yield`` at a time, because ``any``, ``next`` and ``with`` do not run them to the end."""
+"""Generator functions: walked lazily, one ``yield`` at a time, because ``any``, ``next`` and ``with`` do not run them
+to the end.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def holds_yield(node: ast.AST) -> bool:
     cached = getattr(node, "walk_yields", None)
     if cached is None:
         cached = isinstance(node, (ast.Yield, ast.YieldFrom)) or any(
-            holds_yield(child) for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            holds_yield(child)
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         )
         node.walk_yields = cached  # pyrefly: ignore
     return cached
@@ -66,10 +70,13 @@ def _block(machine: Machine, frame: Frame, body: list[ast.stmt]) -> Walk:
 
 
 def _plain(machine: Machine, statements: list[ast.stmt]) -> Outcome:
-    """Statements without a ``yield``, by the ordinary way; what they leave pending cannot be carried past a ``yield``."""
+    """Statements without a ``yield``, by the ordinary way; what waits cannot be carried past one."""
     base = len(machine.state.pendings)
     outcome = machine.execute(statements)
-    if any(isinstance(pending.outcome, (Return, Break)) or pending.outcome is CONTINUE for pending in machine.state.pendings[base:]):
+    if any(
+        isinstance(pending.outcome, (Return, Break)) or pending.outcome is CONTINUE
+        for pending in machine.state.pendings[base:]
+    ):
         raise Lost("a generator leaves under a condition that is not known")
     return outcome
 

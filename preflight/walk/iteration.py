@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from preflight.walk.classes import lookup
 from preflight.walk.generators import Unclear
@@ -13,6 +13,7 @@ from preflight.walk.values import (
     Class,
     Const,
     External,
+    Host,
     Instance,
     Map,
     OneOf,
@@ -73,7 +74,8 @@ def iterate(machine: Machine, value: Value) -> Iterator[Value]:
     if isinstance(value, Class):
         members = value.notes.get("members")
         if members is not None:
-            yield from list(members.values())
+            # a second name of a member is no member of its own
+            yield from list(dict.fromkeys(members.values()))
             return
         if value.gap() or value.metaclass is not None:
             raise Unclear(f"the items of {value.name} are not known")
@@ -144,7 +146,7 @@ def items(machine: Machine, value: Value) -> list[Value] | None:
         return None
 
 
-def host(machine: Machine, value: Value, depth: int = 0) -> Any:
+def host(machine: Machine, value: Value, depth: int = 0) -> Host:
     """The host object that ``value`` stands for, containers copied. Raises ``NotConcrete``."""
     if depth > 40:
         raise NotConcrete
@@ -163,7 +165,7 @@ def host(machine: Machine, value: Value, depth: int = 0) -> Any:
     raise NotConcrete
 
 
-def value(machine: Machine, thing: Any, origin: str | None = None) -> Value:
+def value(machine: Machine, thing: Host, origin: str | None = None) -> Value:
     """The walk's value of a host object; every part of a container knows where it stood."""
     made: Value
     if isinstance(thing, Value):

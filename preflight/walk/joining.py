@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk.values import MOST_OPTIONS, Bound, Const, External, OneOf, Perhaps, Seq, Unknown, Value
+from preflight.walk.values import MOST_OPTIONS, Bound, Const, External, Host, OneOf, Perhaps, Seq, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -77,7 +77,7 @@ def _common_truth(values: list[Value]) -> bool | None:
 
 
 def join_contents(
-    machine: Machine, left: Any, left_loose: str | None, right: Any, right_loose: str | None, why: str
+    machine: Machine, left: Host, left_loose: str | None, right: Host, right_loose: str | None, why: str
 ) -> tuple[Any, str | None]:
     """The content of a store, and why it is loose, after one of two arms."""
     loose = left_loose or right_loose
@@ -102,7 +102,7 @@ def join_contents(
     return joined, loose
 
 
-def _perhaps(entry: Any) -> Any:
+def _perhaps(entry: Host) -> Host:
     if isinstance(entry, tuple):
         return (entry[0], _perhaps(entry[1]))
     return entry if isinstance(entry, Perhaps) else Perhaps(entry)

@@ -1,11 +1,11 @@
-"""The machine of one walk: its state, its budget, and the one way from each kind of operation to the code that does it."""
+"""The machine of one walk: its state, its budget, and one way from each operation to the code that does it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from preflight.model import Step
 from preflight.walk import attributes, calls, classes, expressions, iteration, operators, statements
@@ -18,6 +18,7 @@ from preflight.walk.values import (
     Class,
     Const,
     Function,
+    Host,
     Instance,
     Map,
     OneOf,
@@ -40,7 +41,9 @@ class Limits:
     """What a walk may cost."""
 
     steps: int = 1_500_000  #: pieces of code, per entry point
-    branch_steps: int = 40_000  #: pieces of code in one arm of a condition that is not known, before it enters no more calls
+    branch_steps: int = (
+        40_000  #: pieces of code in one arm of a condition that is not known, before it enters no more calls
+    )
     depth: int = 90  #: calls inside calls
     rounds: int = 5_000  #: rounds of one loop
     size: int = 1_000_000  #: items of one list, characters of one string
@@ -148,7 +151,14 @@ class Machine:
 
     # --- raising ---
 
-    def fail(self, name: str, message: str, *, values: tuple[tuple[str, Value], ...] = (), missing: tuple[Value, str] | None = None) -> NoReturn:
+    def fail(
+        self,
+        name: str,
+        message: str,
+        *,
+        values: tuple[tuple[str, Value], ...] = (),
+        missing: tuple[Value, str] | None = None,
+    ) -> NoReturn:
         """The walked program raises the built-in exception ``name`` here."""
         cls = self.natives.exception(name)
         error = self.instance(cls)
@@ -177,7 +187,11 @@ class Machine:
 
     def trail(self) -> tuple[Step, ...]:
         """The calls on the way here, outermost first."""
-        return tuple(Step(frame.path, frame.line, frame.name) for frame in self.frames if frame.kind != "comprehension" and frame.node is not None)
+        return tuple(
+            Step(frame.path, frame.line, frame.name)
+            for frame in self.frames
+            if frame.kind != "comprehension" and frame.node is not None
+        )
 
     def note_possible(self, exits: tuple[Exit, ...]) -> None:
         if len(self.possible) < 200:
@@ -196,16 +210,6 @@ class Machine:
         if segment is None or segment.saved or not state.pendings or state.pendings[-1].segment is not segment:
             segment = state.open()
         state.pendings.append(Pending(outcome, {}, segment))
-
-    def attempt(self, operation: Callable[[], Value]) -> Value | None:
-        """The value of an operation on one of several alternatives; None (and a possible raise noted) where it raises."""
-        try:
-            return operation()
-        except Raised as raised:
-            self.note_possible(raised.exits)
-            if self.state.tries:
-                self.pend(Raise(raised.exits))
-            return None
 
     # --- unknowns that spread ---
 
@@ -234,7 +238,11 @@ class Machine:
             elif isinstance(value, SetValue):
                 if value.kind is not self.natives.frozenset:
                     self.loosen(value, reason, clear=True)
-            elif isinstance(value, Instance) and not value.cls.notes.get("singleton") and "members" not in value.cls.notes:
+            elif (
+                isinstance(value, Instance)
+                and not value.cls.notes.get("singleton")
+                and "members" not in value.cls.notes
+            ):
                 if deep:
                     todo += [item.value if isinstance(item, Perhaps) else item for item in value.content.values()]
                 self.loosen(value, reason, clear=deep)
@@ -304,11 +312,11 @@ class Machine:
         """``str(value)`` where it is known."""
         return operators.text(self, value)
 
-    def host(self, value: Value) -> Any:
+    def host(self, value: Value) -> Host:
         """The host object of a wholly known value; raises ``NotConcrete`` otherwise."""
         return iteration.host(self, value)
 
-    def value(self, thing: Any, origin: str | None = None) -> Value:
+    def value(self, thing: Host, origin: str | None = None) -> Value:
         """The walk's value of a host object; containers are copied, each part knows its origin."""
         return iteration.value(self, thing, origin)
 

@@ -71,14 +71,23 @@ def _matches(machine: Machine, pattern: ast.pattern, subject: Value, bound: dict
         return Truth.NO if all(answer is Truth.NO for answer in answers) else Truth.MAYBE
     if isinstance(pattern, ast.MatchClass):
         return _matches_class(machine, pattern, subject, bound)
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Seq) and not subject.loose and not any(isinstance(part, ast.MatchStar) for part in pattern.patterns):
+    if (
+        isinstance(pattern, ast.MatchSequence)
+        and isinstance(subject, Seq)
+        and not subject.loose
+        and not any(isinstance(part, ast.MatchStar) for part in pattern.patterns)
+    ):
         if len(subject.content) != len(pattern.patterns):
             return Truth.NO
         answer = Truth.YES
         for part, item in zip(pattern.patterns, subject.content, strict=True):
             answer = both(answer, _matches(machine, part, item, bound))
         return answer
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, (Const, Instance)) and not (isinstance(subject, Instance) and subject.payload is not None):
+    if (
+        isinstance(pattern, ast.MatchSequence)
+        and isinstance(subject, (Const, Instance))
+        and not (isinstance(subject, Instance) and subject.payload is not None)
+    ):
         return Truth.NO
     for name in _names(pattern):
         bound[name] = machine.unknown("a part of a pattern that is not modelled")
@@ -93,7 +102,11 @@ def _matches_class(machine: Machine, pattern: ast.MatchClass, subject: Value, bo
     names: list[str] = list(pattern.kwd_attrs)
     patterns = list(pattern.kwd_patterns)
     if pattern.patterns:
-        if isinstance(cls, Class) and cls.native in (int, str, float, bool, bytes, list, tuple, dict, set) and len(pattern.patterns) == 1:
+        if (
+            isinstance(cls, Class)
+            and cls.native in (int, str, float, bool, bytes, list, tuple, dict, set)
+            and len(pattern.patterns) == 1
+        ):
             answer = both(answer, _matches(machine, pattern.patterns[0], subject, bound))
         else:
             arguments = machine.find(cls, "__match_args__")

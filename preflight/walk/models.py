@@ -1,4 +1,5 @@
-"""Model objects whose constructor is not walked: what is known of them is their class, and the few attributes a plain reading gives.
+"""Model objects whose constructor is not walked: what is known of them is their class, and the few attributes a plain
+reading gives.
 
 The loader's ``load_model`` is answered with such an object, so that what the runner and the drafter ask of a model
 (its interfaces, its class name, its config) is decided without building sixty layers.
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    """``BaseModelLoader.load_model(vllm_config, model_config)``: an unbuilt object of the class that the registry picks."""
+    """``BaseModelLoader.load_model(vllm_config, model_config)``: an unbuilt object of the class that the registry
+    picks.
+    """
     given = dict(zip(("self", "vllm_config", "model_config"), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
     utilities = machine.modules.module(machine, "vllm.model_executor.model_loader.utils")
@@ -45,7 +48,7 @@ def unbuilt(machine: Machine, cls: Class, vllm_config: Value) -> Value:
 
 
 def _plain_attribute(machine: Machine, cls: Class, name: str, vllm_config: Value) -> Value | None:
-    """The value that the constructor gives ``self.name`` where it is computed from plain assignments; None otherwise."""
+    """What the constructor gives ``self.name`` where plain assignments compute it; None otherwise."""
     init = lookup(cls, "__init__").value
     if not isinstance(init, Function) or not isinstance(init.node, ast.FunctionDef):
         return None
@@ -55,7 +58,13 @@ def _plain_attribute(machine: Machine, cls: Class, name: str, vllm_config: Value
     machine.frames.append(frame)
     try:
         for statement in init.node.body:
-            target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else statement.target if isinstance(statement, ast.AnnAssign) else None
+            target = (
+                statement.targets[0]
+                if isinstance(statement, ast.Assign) and len(statement.targets) == 1
+                else statement.target
+                if isinstance(statement, ast.AnnAssign)
+                else None
+            )
             value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
             if value is None or not _is_plain(value):
                 continue

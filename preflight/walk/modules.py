@@ -1,4 +1,5 @@
-"""Modules: a name of a module is walked when it is first asked for, together with all top-level statements that bind or change it.
+"""Modules: a name of a module is walked when it is first asked for, together with all top-level statements that bind or
+change it.
 
 Nothing else of a module's body is run, so a walk touches a few dozen modules and not a thousand. What a module's body
 does happens once and outside of every branch: it is not undone when an arm that first asked for a name is rolled back.
@@ -86,7 +87,9 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may change at once: targets of attribute and item assignments, receivers and arguments of calls."""
+    """The names that a statement may change at once: targets of attribute and item assignments, receivers and arguments
+    of calls.
+    """
     found: set[str] = set()
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)):
         targets = statement.targets if isinstance(statement, (ast.Assign, ast.Delete)) else [statement.target]
@@ -118,7 +121,7 @@ class Modules:
     # --- finding ---
 
     def module(self, machine: Machine, name: str) -> ModuleValue | External | None:
-        """The module ``name``; an ``External`` when it is answered from library knowledge; None when it is not there."""
+        """The module ``name``; an ``External`` when library knowledge answers for it; None when it is not there."""
         if name in self._known:
             return self._known[name]
         if not self.world.walked(name):
@@ -154,7 +157,9 @@ class Modules:
     def defers_annotations(self, module: ModuleValue) -> bool:
         """Whether a module keeps annotations as text."""
         return any(
-            isinstance(statement, ast.ImportFrom) and statement.module == "__future__" and any(alias.name == "annotations" for alias in statement.names)
+            isinstance(statement, ast.ImportFrom)
+            and statement.module == "__future__"
+            and any(alias.name == "annotations" for alias in statement.names)
             for statement in self._bodies[module.name].source.tree.body[:5]
         )
 
@@ -192,8 +197,14 @@ class Modules:
         statement = body.source.tree.body[index]
         partial = None
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and wanted is not None and len(statement.names) > 1:
-            names = [alias for alias in statement.names if (alias.asname or alias.name.split(".")[0]) == wanted or alias.asname == wanted]
-            partial = type(statement)(**{**{name: getattr(statement, name) for name in statement._fields}, "names": names})
+            names = [
+                alias
+                for alias in statement.names
+                if (alias.asname or alias.name.split(".")[0]) == wanted or alias.asname == wanted
+            ]
+            partial = type(statement)(
+                **{**{name: getattr(statement, name) for name in statement._fields}, "names": names}
+            )
             ast.copy_location(partial, statement)
             body.imported.add((index, wanted))
         else:
@@ -220,7 +231,8 @@ class Modules:
             pending = [
                 index
                 for index in (*binding, *body.changing.get(name, ()))
-                if (index not in body.done and (index, name) not in body.imported) or (index in body.failed and name not in module.content)
+                if (index not in body.done and (index, name) not in body.imported)
+                or (index in body.failed and name not in module.content)
             ]
             for index in sorted(set(pending)):
                 self._run(machine, module, body, index, name)
@@ -274,7 +286,11 @@ class Modules:
         body = self._bodies[module.name]
         if body.source.package:
             inner = self.module(machine, f"{module.name}.{name}")
-            if inner is not None and not (isinstance(inner, External) and self.world.walked(inner.name) is False and self.world.find(inner.name) is None):
+            if inner is not None and not (
+                isinstance(inner, External)
+                and self.world.walked(inner.name) is False
+                and self.world.find(inner.name) is None
+            ):
                 return inner
         if name == "__dict__":
             return Perhaps(machine.unknown("the namespace of a module"))
@@ -330,5 +346,3 @@ class Modules:
     def import_star(self, machine: Machine, node: ast.ImportFrom) -> None:
         """A star import inside something else than the top level of a module."""
         machine.loosen(machine.frame.module, f"names come from a star import of {node.module}", clear=False)
-
-

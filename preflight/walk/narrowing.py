@@ -1,4 +1,6 @@
-"""What a condition says about a value inside the arm where it holds: of several options, those that cannot be are dropped."""
+"""What a condition says about a value inside the arm where it holds: of several options, those that cannot be are
+dropped.
+"""
 
 from __future__ import annotations
 
@@ -45,15 +47,28 @@ def _subject(test: ast.expr) -> ast.expr | None:
     """The one name or attribute that a condition is about."""
     if isinstance(test, (ast.Name, ast.Attribute)):
         return test
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Name, ast.Attribute)):
+    if (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.comparators[0], (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Name, ast.Attribute))
+    ):
         return test.left
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in ("isinstance", "hasattr") and test.args:
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id in ("isinstance", "hasattr")
+        and test.args
+    ):
         return test.args[0]
     return None
 
 
 def _says_none(test: ast.expr, wanted: bool) -> bool:
-    if not (isinstance(test, ast.Compare) and isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
+    if not (
+        isinstance(test, ast.Compare)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+    ):
         return False
     return isinstance(test.ops[0], ast.Is if wanted else ast.IsNot)
 
@@ -72,7 +87,9 @@ def _cell(machine: Machine, subject: ast.expr) -> tuple[Store, str, Value] | Non
     return None
 
 
-def _allows(machine: Machine, store: Store, name: str, value: Value, option: Value, test: ast.expr, wanted: bool) -> bool:
+def _allows(
+    machine: Machine, store: Store, name: str, value: Value, option: Value, test: ast.expr, wanted: bool
+) -> bool:
     if isinstance(option, (Const, Instance, Store)):
         segment = machine.state.open()
         base = len(machine.state.pendings)

@@ -1,4 +1,6 @@
-"""The built-in classes as the walk sees them: made on demand from the host's own, of which only names and bases are read."""
+"""The built-in classes as the walk sees them: made on demand from the host's own, of which only names and bases are
+read.
+"""
 
 from __future__ import annotations
 

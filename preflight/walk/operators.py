@@ -21,6 +21,7 @@ from preflight.walk.values import (
     External,
     Form,
     Function,
+    Host,
     Instance,
     Map,
     ModuleValue,
@@ -77,14 +78,16 @@ def same_binding(left: Value, right: Value) -> bool:
     return same(left, right)
 
 
-def same_content(left: Any, right: Any) -> bool:
+def same_content(left: Host, right: Host) -> bool:
     if isinstance(left, list):
         return len(left) == len(right) and all(same_binding(a, b) for a, b in zip(left, right, strict=True))
     if left.keys() != right.keys():
         return False
     for key, entry in left.items():
         other = right[key]
-        if not same_binding(entry[1] if isinstance(entry, tuple) else entry, other[1] if isinstance(other, tuple) else other):
+        if not same_binding(
+            entry[1] if isinstance(entry, tuple) else entry, other[1] if isinstance(other, tuple) else other
+        ):
             return False
     return True
 
@@ -103,7 +106,9 @@ def truth(machine: Machine, value: Value) -> Truth:
     if isinstance(value, Seq):
         return Truth.MAYBE if value.loose else known(len(value.content) > 0)
     if isinstance(value, (Map, SetValue)):
-        sure = any(not isinstance(entry[1] if isinstance(entry, tuple) else entry, Perhaps) for entry in value.content.values())
+        sure = any(
+            not isinstance(entry[1] if isinstance(entry, tuple) else entry, Perhaps) for entry in value.content.values()
+        )
         if sure:
             return Truth.YES
         return Truth.MAYBE if value.loose or value.content else Truth.NO
@@ -116,7 +121,11 @@ def truth(machine: Machine, value: Value) -> Truth:
                 return Truth.MAYBE
         return truth(machine, value.payload) if value.payload is not None else Truth.YES
     if isinstance(value, Class):
-        return Truth.MAYBE if value.metaclass is not None and lookup(value.metaclass, "__bool__").value is not None else Truth.YES
+        return (
+            Truth.MAYBE
+            if value.metaclass is not None and lookup(value.metaclass, "__bool__").value is not None
+            else Truth.YES
+        )
     if isinstance(value, (Function, Bound, Builtin, ModuleValue, Stream, Form)):
         return Truth.YES
     return Truth.MAYBE
@@ -129,8 +138,8 @@ class Unhashed(Exception):
     """The hash of the value is not known."""
 
 
-def key_of(machine: Machine, value: Value) -> Any:
-    """What stands for ``value`` as a key; raises ``Unhashed`` where that is not known, ``Raised`` where it has no hash."""
+def key_of(machine: Machine, value: Value) -> Host:
+    """What stands for ``value`` as a key; raises ``Unhashed`` where that is not known."""
     if isinstance(value, Const):
         try:
             hash(value.value)
@@ -169,7 +178,7 @@ def key_of(machine: Machine, value: Value) -> Any:
     return value
 
 
-def _argument_key(machine: Machine, value: Value) -> Any:
+def _argument_key(machine: Machine, value: Value) -> Host:
     """The arguments of ``Callable[[int], str]`` are a list, and hash all the same."""
     if isinstance(value, Seq) and not value.loose:
         return tuple(_argument_key(machine, item) for item in value.content)
@@ -205,7 +214,11 @@ def equal(machine: Machine, left: Value, right: Value) -> Truth:
             answer = both(answer, equal(machine, a, b))
         return answer
     if isinstance(left, Map) and isinstance(right, Map):
-        if left.loose or right.loose or any(isinstance(entry[1], Perhaps) for entry in (*left.content.values(), *right.content.values())):
+        if (
+            left.loose
+            or right.loose
+            or any(isinstance(entry[1], Perhaps) for entry in (*left.content.values(), *right.content.values()))
+        ):
             return Truth.MAYBE
         if left.content.keys() != right.content.keys():
             return Truth.NO
@@ -214,7 +227,11 @@ def equal(machine: Machine, left: Value, right: Value) -> Truth:
             answer = both(answer, equal(machine, entry[1], right.content[key][1]))
         return answer
     if isinstance(left, SetValue) and isinstance(right, SetValue):
-        if left.loose or right.loose or any(isinstance(entry, Perhaps) for entry in (*left.content.values(), *right.content.values())):
+        if (
+            left.loose
+            or right.loose
+            or any(isinstance(entry, Perhaps) for entry in (*left.content.values(), *right.content.values()))
+        ):
             return Truth.MAYBE
         return known(left.content.keys() == right.content.keys())
     if isinstance(left, External) or isinstance(right, External):
@@ -234,13 +251,23 @@ def _equal_unknown(left: Value, right: Value) -> Truth:
     if left is right:
         return Truth.MAYBE
     unknown, other = (left, right) if isinstance(left, Unknown) else (right, left)
-    if isinstance(unknown, Unknown) and unknown.cls is not None and unknown.cls.native in SCALARS and isinstance(other, Const):
+    if (
+        isinstance(unknown, Unknown)
+        and unknown.cls is not None
+        and unknown.cls.native in SCALARS
+        and isinstance(other, Const)
+    ):
         numbers = (int, float, bool, complex)
         if unknown.cls.native in numbers and isinstance(other.value, numbers):
             return Truth.MAYBE
         if type(other.value) in (str, bytes, type(None), *numbers) and type(other.value) is not unknown.cls.native:
             return Truth.NO
-    if isinstance(unknown, Unknown) and unknown.truthy is not None and isinstance(other, Const) and unknown.truthy is not bool(other.value):
+    if (
+        isinstance(unknown, Unknown)
+        and unknown.truthy is not None
+        and isinstance(other, Const)
+        and unknown.truthy is not bool(other.value)
+    ):
         return Truth.NO
     return Truth.MAYBE
 
@@ -251,10 +278,18 @@ def _equal_external(left: Value, right: Value) -> Truth:
             return Truth.YES
         # two classes of one module of a library are two classes
         heads = [name.rpartition(".") for name in (left.name, right.name)]
-        return Truth.NO if heads[0][0] == heads[1][0] and heads[0][2][:1].isupper() and heads[1][2][:1].isupper() else Truth.MAYBE
+        return (
+            Truth.NO
+            if heads[0][0] == heads[1][0] and heads[0][2][:1].isupper() and heads[1][2][:1].isupper()
+            else Truth.MAYBE
+        )
     other = right if isinstance(left, External) else left
     # what the tree defines itself is nothing of a library
-    return Truth.NO if isinstance(other, (Function, Form, Bound)) or (isinstance(other, Class) and other.native is None) else Truth.MAYBE
+    return (
+        Truth.NO
+        if isinstance(other, (Function, Form, Bound)) or (isinstance(other, Class) and other.native is None)
+        else Truth.MAYBE
+    )
 
 
 def _equal_instances(machine: Machine, left: Value, right: Value) -> Truth:
@@ -347,7 +382,11 @@ def contains(machine: Machine, container: Value, item: Value) -> Truth:
             return Truth.MAYBE
         answer = Truth.NO
         for element in container.content:
-            one = Truth.YES if element is item and not isinstance(item, (Unknown, OneOf)) else equal(machine, element, item)
+            one = (
+                Truth.YES
+                if element is item and not isinstance(item, (Unknown, OneOf))
+                else equal(machine, element, item)
+            )
             if one is Truth.YES:
                 return Truth.YES
             if one is Truth.MAYBE:
@@ -364,6 +403,8 @@ def contains(machine: Machine, container: Value, item: Value) -> Truth:
                     machine.fail("TypeError", str(error))
             if isinstance(item, Instance) and item.payload is not None:
                 return contains(machine, container, item.payload)
+            if isinstance(container.value, str):
+                _need_string(machine, item)
             return Truth.MAYBE
         machine.fail("TypeError", f"argument of type '{type(container.value).__name__}' is not iterable")
     if isinstance(container, Instance):
@@ -372,7 +413,12 @@ def contains(machine: Machine, container: Value, item: Value) -> Truth:
             return truth(machine, machine.call(found.value, [container, item]))
         if container.payload is not None:
             return contains(machine, container.payload, item)
-        if found.sure and not container.loose and lookup(container.cls, "__iter__").value is None and not container.cls.gap():
+        if (
+            found.sure
+            and not container.loose
+            and lookup(container.cls, "__iter__").value is None
+            and not container.cls.gap()
+        ):
             machine.fail("TypeError", f"argument of type '{container.cls.name}' is not iterable")
     if isinstance(container, Class) and "members" in container.notes:
         members = container.notes["members"].values()
@@ -387,12 +433,19 @@ def contains(machine: Machine, container: Value, item: Value) -> Truth:
     return Truth.MAYBE
 
 
+def _need_string(machine: Machine, item: Value) -> None:
+    """Only a string can be in a string."""
+    cls = class_of(machine, item)
+    containers = isinstance(item, (Seq, Map, SetValue, Function, Class))
+    plain = containers or (isinstance(item, Instance) and not item.cls.gap())
+    if cls is not None and (plain or (isinstance(item, Unknown) and cls.native in SCALARS and cls.native is not str)):
+        machine.fail("TypeError", f"'in <string>' requires string as left operand, not {cls.name}")
+
+
 def unite_any(answers: list[Truth]) -> Truth:
     if any(answer is Truth.YES for answer in answers):
         return Truth.YES
     return Truth.NO if all(answer is Truth.NO for answer in answers) else Truth.MAYBE
-
-
 
 
 def compare(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Value:
@@ -457,7 +510,12 @@ def _ordered(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Valu
     except TypeError:
         _unsupported(machine, f"'{sign}' not supported between instances of", left_host, right_host)
     kinds = (Const, Seq, Map, SetValue, Function, Class, Instance)
-    if isinstance(left_host, kinds) and isinstance(right_host, kinds) and not isinstance(left_host, SetValue) and not (isinstance(left_host, Seq) and isinstance(right_host, Seq)):
+    if (
+        isinstance(left_host, kinds)
+        and isinstance(right_host, kinds)
+        and not isinstance(left_host, SetValue)
+        and not (isinstance(left_host, Seq) and isinstance(right_host, Seq))
+    ):
         _unsupported(machine, f"'{sign}' not supported between instances of", left_host, right_host)
     return machine.unknown("a comparison of values that are not wholly known", cls=machine.natives.bool)
 
@@ -467,9 +525,11 @@ def _unknown_order(machine: Machine, sign: str, left: Value, right: Value) -> Va
     unknown = left if isinstance(left, Unknown) else right
     other = right if unknown is left else left
     assert isinstance(unknown, Unknown)
-    machine.may_raise(unknown.reason)
-    if isinstance(other, Const) and other.value is None and unknown.cls is not None and unknown.cls.native in SCALARS:
+    known_kind = unknown.cls is not None and unknown.cls.native in SCALARS
+    no_order = isinstance(other, (Seq, Map, SetValue, Function, Class))
+    if known_kind and (no_order or (isinstance(other, Const) and other.value is None)):
         _unsupported(machine, f"'{sign}' not supported between instances of", left, right)
+    machine.may_raise(unknown.reason)
     return Unknown(unknown.reason, unknown.place, cls=machine.natives.bool)
 
 
@@ -498,7 +558,9 @@ def binary(machine: Machine, op: ast.operator, left: Value, right: Value) -> Val
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         return _distribute(machine, left, right, lambda a, b: binary(machine, op, a, b))
     name, sign, host = BINARY[type(op)]
-    if isinstance(op, ast.BitOr) and (isinstance(left, (Class, Form, External)) or isinstance(right, (Class, Form, External))):
+    if isinstance(op, ast.BitOr) and (
+        isinstance(left, (Class, Form, External)) or isinstance(right, (Class, Form, External))
+    ):
         made = machine.library.union(machine, left, right)
         if made is not None:
             return made
@@ -532,7 +594,9 @@ def binary(machine: Machine, op: ast.operator, left: Value, right: Value) -> Val
     return machine.unknown(f"{sign} of values that are not known")
 
 
-def _host_binary(machine: Machine, op: ast.operator, host: Callable[[Any, Any], Any], sign: str, left: Const, right: Const) -> Value:
+def _host_binary(
+    machine: Machine, op: ast.operator, host: Callable[[Any, Any], Any], sign: str, left: Const, right: Const
+) -> Value:
     a, b = left.value, right.value
     if isinstance(op, ast.Pow) and isinstance(a, int) and isinstance(b, int) and (abs(a) > 10_000 or b > 4_000):
         return machine.unknown("a power too large to be computed", cls=machine.natives.int)
@@ -609,14 +673,13 @@ def _containers(machine: Machine, op: ast.operator, left: Value, right: Value) -
 
 
 def _format_percent(machine: Machine, template: str, right: Value) -> Value:
-    parts = right.content if isinstance(right, Seq) and right.kind is machine.natives.tuple else [right]
     try:
-        return Const(template % tuple(machine.host(part) for part in parts))
+        return Const(template % machine.host(right))
     except NotConcrete:
         made = machine.unknown("a text with a part that is not known", cls=machine.natives.str)
         made.text = template
         return made
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, KeyError) as error:
         machine.fail(type(error).__name__, str(error))
 
 
@@ -637,7 +700,11 @@ def in_place(machine: Machine, op: ast.operator, left: Value, right: Value) -> V
         else:
             left.content += items
         return left
-    if isinstance(left, (SetValue, Map)) and isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub)) and isinstance(right, type(left)):
+    if (
+        isinstance(left, (SetValue, Map))
+        and isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub))
+        and isinstance(right, type(left))
+    ):
         made = _containers(machine, op, left, right)
         machine.state.touch(left)
         if isinstance(made, (SetValue, Map)):
@@ -661,7 +728,9 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
             return machine.unknown(reason, cls=machine.natives.bool)
         return as_value(answer, "")
     if isinstance(value, OneOf):
-        return fork(machine, [lambda option=option: unary(machine, op, option) for option in value.options], _why(machine))
+        return fork(
+            machine, [lambda option=option: unary(machine, op, option) for option in value.options], _why(machine)
+        )
     if isinstance(value, Instance):
         found = lookup(value.cls, {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(op)])
         if found.value is not None:
@@ -768,10 +837,18 @@ def _seq_item(machine: Machine, owner: Seq | Const, key: Value) -> Value:
                 return Const(owner.value[key.value])
             found = owner.content[key.value]
         except IndexError:
-            kind = owner.kind.name if isinstance(owner, Seq) else {"str": "string"}.get(type(owner.value).__name__, "range object")
+            kind = (
+                owner.kind.name
+                if isinstance(owner, Seq)
+                else {"str": "string"}.get(type(owner.value).__name__, "range object")
+            )
             machine.fail("IndexError", f"{kind} index out of range", values=(("the index", key),))
         except TypeError:
-            kind = owner.kind.name if isinstance(owner, Seq) else {"str": "string"}.get(type(owner.value).__name__, type(owner.value).__name__)
+            kind = (
+                owner.kind.name
+                if isinstance(owner, Seq)
+                else {"str": "string"}.get(type(owner.value).__name__, type(owner.value).__name__)
+            )
             machine.fail("TypeError", f"{kind} indices must be integers or slices, not {type(key.value).__name__}")
         if isinstance(found, list):
             return Seq(owner.kind, found, machine.state.fresh())
@@ -784,7 +861,9 @@ def _seq_item(machine: Machine, owner: Seq | Const, key: Value) -> Value:
     if _is_no_index(key):
         cls = class_of(machine, key)
         kind = owner.kind.name if isinstance(owner, Seq) else "string"
-        machine.fail("TypeError", f"{kind} indices must be integers or slices, not {cls.name if cls is not None else 'object'}")
+        machine.fail(
+            "TypeError", f"{kind} indices must be integers or slices, not {cls.name if cls is not None else 'object'}"
+        )
     return machine.unknown("which item is read is not known")
 
 
@@ -823,7 +902,9 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
                 machine.fail("TypeError", f"list indices must be integers or slices, not {type(key.value).__name__}")
         elif _is_no_index(key):
             cls = class_of(machine, key)
-            machine.fail("TypeError", f"list indices must be integers or slices, not {cls.name if cls is not None else 'object'}")
+            machine.fail(
+                "TypeError", f"list indices must be integers or slices, not {cls.name if cls is not None else 'object'}"
+            )
         else:
             machine.may_raise("which item is set is not known")
             machine.loosen(owner, "which item was set is not known", clear=True)
@@ -837,7 +918,9 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
             machine.fail("TypeError", f"'{owner.cls.name}' object does not support item assignment")
     elif isinstance(owner, (Const, SetValue, Function)):
         cls = class_of(machine, owner)
-        machine.fail("TypeError", f"'{cls.name if cls is not None else 'object'}' object does not support item assignment")
+        machine.fail(
+            "TypeError", f"'{cls.name if cls is not None else 'object'}' object does not support item assignment"
+        )
     elif isinstance(owner, OneOf):
         machine.may_raise("which object is changed is not known")
         machine.escape(list(owner.options), "which of several objects was changed is not known")
@@ -930,7 +1013,10 @@ def _text_of_parts(machine: Machine, value: Seq | Map | SetValue) -> str | None:
     if value.loose or isinstance(value, SetValue):
         return None
     if isinstance(value, Map):
-        pairs = [(text(machine, key, quoted=True), text(machine, entry, quoted=True)) for key, entry in value.content.values()]
+        pairs = [
+            (text(machine, key, quoted=True), text(machine, entry, quoted=True))
+            for key, entry in value.content.values()
+        ]
         if any(key is None or entry is None for key, entry in pairs):
             return None
         return "{" + ", ".join(f"{key}: {entry}" for key, entry in pairs) + "}"

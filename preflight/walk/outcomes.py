@@ -1,4 +1,5 @@
-"""How a stretch of the walk ends: it falls through, returns, breaks, continues or raises; and arms that end differently are joined.
+"""How a stretch of the walk ends: it falls through, returns, breaks, continues or raises; and arms that end differently
+are joined.
 
 A raise is certain when it leaves the entry point as the host exception ``Raised``: every surviving arm then raised. An
 arm that raises while another goes on is only a possible raise; it is kept (with the state it leaves) when some ``try``
@@ -123,7 +124,9 @@ def run_arm(machine: Machine, body: Callable[[], Outcome]) -> list[Arm]:
 
 
 def collect(machine: Machine, base: int, outcome: Outcome) -> list[Arm]:
-    """The outcomes that wait since index ``base``, and ``outcome`` of those that went on; the state is where they parted."""
+    """The outcomes that wait since index ``base``, and ``outcome`` of those that went on; the state is where they
+    parted.
+    """
     state = machine.state
     segment = state.pendings[base].segment
     arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
@@ -138,7 +141,7 @@ def collect(machine: Machine, base: int, outcome: Outcome) -> list[Arm]:
 
 
 def settle(machine: Machine, arms: list[Arm], why: str) -> Outcome:
-    """Join arms into the one outcome that goes on; the others wait as pending. Raises ``Raised`` when all arms raise."""
+    """Join arms into the one outcome that goes on; the others wait. Raises ``Raised`` when all arms raise."""
     raising = [arm for arm in arms if isinstance(arm.outcome, Raise)]
     others = [arm for arm in arms if not isinstance(arm.outcome, Raise)]
     if not others:
@@ -209,7 +212,9 @@ def joined_delta(machine: Machine, arms: list[Arm], why: str) -> Delta:
 
 
 def fork(machine: Machine, bodies: list[Callable[[], Value]], why: str) -> Value:
-    """The value of one of ``bodies``, which one is not known: each is run on the present state, and the results are joined."""
+    """The value of one of ``bodies``, which one is not known: each is run on the present state, and the results are
+    joined.
+    """
     arms: list[Arm] = []
     for body in bodies:
         arms += run_arm(machine, lambda body=body: Return(body()))

@@ -1,20 +1,27 @@
-"""What the walk found, in the words of a report: the fault, the values that decided it, the calls on the way, the way out."""
+"""What the walk found, in the words of a report: the fault, the values that decided it, the calls on the way, the way
+out.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any
 
 from preflight.model import Fault, Severity, Span, Undecided
 from preflight.model import Value as Shown
 from preflight.walk.entries import PATH
 from preflight.walk.outcomes import Exit
 from preflight.walk.stages import Found, Walk
-from preflight.walk.values import Class, Const, Instance, Map, Seq, SetValue, Value
+from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
 #: the check ids of this family
-FLAGS, RAISES, ASSERTION, ATTRIBUTE, TYPE = "walk-flags", "walk-raise", "walk-assertion", "walk-missing-attribute", "walk-type-error"
+FLAGS, RAISES, ASSERTION, ATTRIBUTE, TYPE = (
+    "walk-flags",
+    "walk-raise",
+    "walk-assertion",
+    "walk-missing-attribute",
+    "walk-type-error",
+)
 IDS = frozenset({FLAGS, RAISES, ASSERTION, ATTRIBUTE, TYPE})
 _SHOWN = 6
 
@@ -25,7 +32,9 @@ def faults(walk: Walk, defaults: frozenset[str]) -> Iterator[Fault | Undecided]:
         yield _fault(found, defaults)
     for doubt in walk.doubts:
         place = doubt.place
-        yield Undecided(doubt.id, doubt.reason, place.path if place else None, place.line if place else None, doubt.count)
+        yield Undecided(
+            doubt.id, doubt.reason, place.path if place else None, place.line if place else None, doubt.count
+        )
 
 
 def _fault(found: Found, defaults: frozenset[str]) -> Fault:
@@ -82,7 +91,7 @@ def _why(found: Found) -> str:
 
 
 def _values(exit: Exit) -> Iterator[Shown]:
-    """The values that took part: those of the exception first, then those of the conditions around it, innermost first."""
+    """The values that took part: those of the exception, then those of the conditions around it, innermost first."""
     seen: set[str] = set()
     pairs = [*exit.values]
     for condition in reversed(exit.conditions):
@@ -97,7 +106,7 @@ def _values(exit: Exit) -> Iterator[Shown]:
         yield Shown(name, shown, value.origin or "computed by the code on the way")
 
 
-def plain(value: Value, depth: int = 0) -> Any:
+def plain(value: Value, depth: int = 0) -> Host:
     """A value as JSON can hold it; None for what it cannot."""
     if isinstance(value, Const):
         return value.value if isinstance(value.value, (str, int, float, bool, type(None))) else str(value.value)
@@ -123,7 +132,7 @@ def _help(exit: Exit) -> str | None:
 
 
 def nearest(name: str, owner: Instance) -> list[str]:
-    """Up to three attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
+    """Attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
     candidates = [key for key in owner.content if not key.startswith("_")]
     alike = difflib.get_close_matches(name, candidates, 2, 0.75)
     words = set(name.split("_")) - {"num", "size", "config"}

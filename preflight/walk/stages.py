@@ -31,7 +31,9 @@ MOST_FAULTS = 12
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by then."""
+    """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by
+    then.
+    """
 
     stage: str
     exit: Exit
@@ -50,7 +52,9 @@ class Walk:
     steps: int = 0
 
 
-def walk_launch(world: World, argv: Sequence[str], files: Files, assumptions: Assumptions, *, drafter: bool = True) -> Walk:
+def walk_launch(
+    world: World, argv: Sequence[str], files: Files, assumptions: Assumptions, *, drafter: bool = True
+) -> Walk:
     """Walk ``vllm serve`` with the arguments ``argv`` (the model as ``--model``).
 
     ``drafter``: go on to the model runner and the drafter when the config asks for speculative decoding. Raises nothing
@@ -67,7 +71,11 @@ class _Launch:
     def walk(self, argv: Sequence[str], drafter: bool) -> Walk:
         machine, result = self.machine, self.result
         parser = self.stage("make_parser", [])
-        arguments = self.stage("parse", [parser, machine.list([Const(word, "command line") for word in argv])]) if parser is not None else None
+        arguments = (
+            self.stage("parse", [parser, machine.list([Const(word, "command line") for word in argv])])
+            if parser is not None
+            else None
+        )
         config = self.stage("configure", [arguments]) if arguments is not None else None
         result.config = config
         if isinstance(config, Instance) and drafter and self._speculates(config):
@@ -130,7 +138,13 @@ class _Launch:
         parallel = config.content.get("parallel_config")
         if not isinstance(parallel, Instance):
             return
-        names = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size", "dp": "data_parallel_size", "dcp": "decode_context_parallel_size", "pcp": "prefill_context_parallel_size"}
+        names = {
+            "tp": "tensor_parallel_size",
+            "pp": "pipeline_parallel_size",
+            "dp": "data_parallel_size",
+            "dcp": "decode_context_parallel_size",
+            "pcp": "prefill_context_parallel_size",
+        }
         for kind, name in names.items():
             size = parallel.content.get(name)
             if isinstance(size, Const) and isinstance(size.value, int):

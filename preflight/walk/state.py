@@ -2,7 +2,8 @@
 
 A *segment* is a stretch of the walk whose changes can be undone: the content of every older store is kept as it was
 before its first change. An arm is run in a segment, its delta (the contents as the arm left them) is taken, and the
-state is rolled back. What leaves an arm by ``return``, ``break``, ``continue`` or ``raise`` while another arm goes on is
+state is rolled back. What leaves an arm by ``return``, ``break``, ``continue`` or ``raise`` while another arm goes on
+is
 *pending*: its delta waits, relative to the start of the segment in which the others continue, until the function, loop
 or ``try`` that it leaves comes to its end.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflight.walk.values import Store
+from preflight.walk.values import Host, Store
 
 #: the contents of stores as an arm left them: id -> (store, content, loose)
 Delta = dict[int, tuple[Store, Any, "str | None"]]
@@ -37,7 +38,7 @@ class Pending:
     segment: Segment
 
 
-def copied(content: Any) -> Any:
+def copied(content: Host) -> Host:
     return content.copy() if isinstance(content, (list, dict)) else content
 
 

@@ -84,7 +84,9 @@ def store_name(machine: Machine, name: str, value: Value) -> None:
     owner = frame
     if name in scope.nonlocals or (frame.kind == "comprehension" and name not in scope.bound):
         closure = frame.closure
-        while closure is not None and (closure.kind == "class" or (name not in closure.scope.bound and closure.kind != "module")):
+        while closure is not None and (
+            closure.kind == "class" or (name not in closure.scope.bound and closure.kind != "module")
+        ):
             closure = closure.closure
         if closure is None or closure.kind == "module":
             machine.modules.bind(machine, frame.module, name, value)
@@ -207,7 +209,10 @@ def _delete_name(machine: Machine, target: ast.Name) -> None:
     found = frame.content.get(target.id)
     if found is None:
         if not frame.loose:
-            machine.fail("UnboundLocalError", f"cannot access local variable '{target.id}' where it is not associated with a value")
+            machine.fail(
+                "UnboundLocalError",
+                f"cannot access local variable '{target.id}' where it is not associated with a value",
+            )
         return
     if isinstance(found, Perhaps):
         machine.may_raise(f"{target.id} may not be bound")
@@ -360,7 +365,11 @@ def named_values(frame_: Frame, test: ast.expr) -> tuple[tuple[str, Value], ...]
         node = todo.pop(0)
         if isinstance(node, (ast.Name, ast.Attribute)):
             value = look(node)
-            if value is not None and not isinstance(value, (Function, Class)) and not (isinstance(value, Store) and isinstance(node, ast.Name) and isinstance(value, Instance)):
+            if (
+                value is not None
+                and not isinstance(value, (Function, Class))
+                and not (isinstance(value, Store) and isinstance(node, ast.Name) and isinstance(value, Instance))
+            ):
                 found[ast.unparse(node)] = value.value if isinstance(value, Perhaps) else value
             continue
         if isinstance(node, ast.Call):
@@ -502,7 +511,9 @@ def _pending(machine: Machine, base: int, kinds: tuple[type, ...]) -> bool:
     return any(isinstance(pending.outcome, kinds) for pending in machine.state.pendings[base:])
 
 
-def _leave_loop(machine: Machine, node: ast.For | ast.While, base: int, orelse: list[ast.stmt], last: Outcome = NEXT) -> Outcome:
+def _leave_loop(
+    machine: Machine, node: ast.For | ast.While, base: int, orelse: list[ast.stmt], last: Outcome = NEXT
+) -> Outcome:
     """The loop is over (``last``: how its last round ended); the breaks that wait join in."""
     outcome = last
     if orelse:
@@ -520,7 +531,9 @@ def _leave_loop(machine: Machine, node: ast.For | ast.While, base: int, orelse: 
 
 
 def _uncertain(machine: Machine, node: ast.For | ast.While, base: int, reason: str) -> Outcome:
-    """A loop whose rounds are not known: what any round may change is forgotten, then its body is one arm, leaving at once the other."""
+    """A loop whose rounds are not known: what any round may change is forgotten, then its body is one arm, leaving at
+    once the other.
+    """
 
     def body() -> Outcome:
         if isinstance(node, ast.For):
@@ -560,7 +573,11 @@ def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:
     for arm in arms:
         for store_, content, loose in arm.delta.values():
             now = store_.content
-            if isinstance(now, list) or (now and isinstance(next(iter(now.values())), tuple)) or (content and isinstance(content, dict) and isinstance(next(iter(content.values())), tuple)):
+            if (
+                isinstance(now, list)
+                or (now and isinstance(next(iter(now.values())), tuple))
+                or (content and isinstance(content, dict) and isinstance(next(iter(content.values())), tuple))
+            ):
                 if not store_.loose and (loose or not operators.same_content(now, content)):
                     forget.append(lambda reason, s=store_: machine.loosen(s, reason, clear=True))
                 continue
@@ -571,7 +588,11 @@ def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:
                         continue
                     if isinstance(before, Perhaps) and isinstance(before.value, Unknown):
                         continue
-                    forget.append(lambda reason, s=store_, n=name, gone=before is None or after is None: _forget(machine, s, n, reason, gone))
+                    forget.append(
+                        lambda reason, s=store_, n=name, gone=before is None or after is None: _forget(
+                            machine, s, n, reason, gone
+                        )
+                    )
     return forget
 
 
@@ -620,7 +641,11 @@ def _with_items(machine: Machine, node: ast.With, items: list[ast.withitem]) -> 
             leave(machine, manager, [NONE, NONE, NONE])
             return NEXT
         error = exits[0].error if len(exits) == 1 else machine.unknown("one of several exceptions")
-        kind = exits[0].cls if len(exits) == 1 and exits[0].cls is not None else machine.unknown("the class of the exception")
+        kind = (
+            exits[0].cls
+            if len(exits) == 1 and exits[0].cls is not None
+            else machine.unknown("the class of the exception")
+        )
         swallowed = machine.truth(leave(machine, manager, [kind, error, machine.unknown("a traceback")]))
         if swallowed is Truth.YES:
             return NEXT

@@ -13,7 +13,9 @@ _BINDERS = ("setattr", "register_buffer", "register_parameter", "add_module", "r
 
 
 def stored_names(cls: Class) -> frozenset[str] | None:
-    """The attributes that methods along the MRO can set on an object; None where a name is computed or a class is not known."""
+    """The attributes that methods along the MRO can set on an object; None where a name is computed or a class is not
+    known.
+    """
     found: set[str] = set()
     for base in cls.mro:
         if base.complete is not True:
@@ -35,7 +37,13 @@ def _own_names(node: ast.ClassDef) -> frozenset[str] | None:
         if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
             found.add(inner.attr)
         elif isinstance(inner, ast.Call):
-            name = inner.func.attr if isinstance(inner.func, ast.Attribute) else inner.func.id if isinstance(inner.func, ast.Name) else ""
+            name = (
+                inner.func.attr
+                if isinstance(inner.func, ast.Attribute)
+                else inner.func.id
+                if isinstance(inner.func, ast.Name)
+                else ""
+            )
             if name in _BINDERS:
                 position = 1 if name == "setattr" else 0
                 argument = inner.args[position] if len(inner.args) > position else None

@@ -65,27 +65,59 @@ def _answers(key: str, sentence: str, make: Callable[[Machine], Value]) -> Maker
 
 
 def _overrides(assumed: Assumptions) -> dict[str, Maker]:
-    count = _answers("gpu-count", f"gpu-count={assumed.gpu_count}", lambda machine: Const(assumed.gpu_count, "gpu-count"))
-    memory = _answers("gpu-memory", f"gpu-memory={assumed.gpu_memory:g}", lambda machine: Const(int(assumed.gpu_memory * GIB), "gpu-memory"))
+    count = _answers(
+        "gpu-count", f"gpu-count={assumed.gpu_count}", lambda machine: Const(assumed.gpu_count, "gpu-count")
+    )
+    memory = _answers(
+        "gpu-memory",
+        f"gpu-memory={assumed.gpu_memory:g}",
+        lambda machine: Const(int(assumed.gpu_memory * GIB), "gpu-memory"),
+    )
     return {
         "current_platform": lambda machine: _platform(machine, assumed),
         "*.get_device_capability": _answers(
-            "capability", f"capability={assumed.capability[0]}.{assumed.capability[1]}", lambda machine: _capability(machine, assumed)
+            "capability",
+            f"capability={assumed.capability[0]}.{assumed.capability[1]}",
+            lambda machine: _capability(machine, assumed),
         ),
-        "*.get_device_name": lambda machine: Builtin("name", lambda machine, given, named: machine.unknown("the name of a GPU", cls=machine.natives.str)),
+        "*.get_device_name": lambda machine: Builtin(
+            "name", lambda machine, given, named: machine.unknown("the name of a GPU", cls=machine.natives.str)
+        ),
         "*.get_device_total_memory": memory,
         "*.device_count": count,
-        "*.is_fully_connected": lambda machine: Builtin("connected", lambda machine, given, named: machine.unknown("how the GPUs are connected", cls=machine.natives.bool)),
-        "*.num_compute_units": lambda machine: Builtin("units", lambda machine, given, named: machine.unknown("the compute units of a GPU", cls=machine.natives.int, truthy=True)),
+        "*.is_fully_connected": lambda machine: Builtin(
+            "connected",
+            lambda machine, given, named: machine.unknown("how the GPUs are connected", cls=machine.natives.bool),
+        ),
+        "*.num_compute_units": lambda machine: Builtin(
+            "units",
+            lambda machine, given, named: machine.unknown(
+                "the compute units of a GPU", cls=machine.natives.int, truthy=True
+            ),
+        ),
         "*.import_kernels": lambda machine: Builtin("kernels", lambda machine, given, named: NONE),
         "*.set_device": lambda machine: Builtin("set_device", lambda machine, given, named: NONE),
         "cuda_device_count_stateless": count,
         "get_ip": lambda machine: Builtin("get_ip", lambda machine, given, named: Const("127.0.0.1")),
-        "get_open_port": lambda machine: Builtin("get_open_port", lambda machine, given, named: machine.unknown("a free port", cls=machine.natives.int, truthy=True)),
-        "get_open_ports_list": lambda machine: Builtin("ports", lambda machine, given, named: machine.list([machine.unknown("a free port", cls=machine.natives.int, truthy=True)] * 5)),
-        "init_logger": lambda machine: Builtin("init_logger", lambda machine, given, named: machine.library.external(machine, "preflight.Logger")),
-        "maybe_register_config_serialize_by_value": lambda machine: Builtin("register", lambda machine, given, named: NONE),
-        "load_plugins_by_group": _answers("plugins", "no plugin of vLLM is installed", lambda machine: machine.dict([])),
+        "get_open_port": lambda machine: Builtin(
+            "get_open_port",
+            lambda machine, given, named: machine.unknown("a free port", cls=machine.natives.int, truthy=True),
+        ),
+        "get_open_ports_list": lambda machine: Builtin(
+            "ports",
+            lambda machine, given, named: machine.list(
+                [machine.unknown("a free port", cls=machine.natives.int, truthy=True)] * 5
+            ),
+        ),
+        "init_logger": lambda machine: Builtin(
+            "init_logger", lambda machine, given, named: machine.library.external(machine, "preflight.Logger")
+        ),
+        "maybe_register_config_serialize_by_value": lambda machine: Builtin(
+            "register", lambda machine, given, named: NONE
+        ),
+        "load_plugins_by_group": _answers(
+            "plugins", "no plugin of vLLM is installed", lambda machine: machine.dict([])
+        ),
         "load_general_plugins": _answers("plugins", "no plugin of vLLM is installed", lambda machine: NONE),
         "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
         "BaseModelLoader.load_model": lambda machine: Builtin("load_model", load_model),
@@ -140,7 +172,14 @@ def _not_entered(name: str) -> Implementation:
 
 
 #: functions that give a parallel group, and the size each has
-_GROUPS = {"get_tp_group": "tp", "get_pp_group": "pp", "get_dp_group": "dp", "get_ep_group": "ep", "get_dcp_group": "dcp", "get_pcp_group": "pcp"}
+_GROUPS = {
+    "get_tp_group": "tp",
+    "get_pp_group": "pp",
+    "get_dp_group": "dp",
+    "get_ep_group": "ep",
+    "get_dcp_group": "dcp",
+    "get_pcp_group": "pcp",
+}
 
 
 def _group(kind: str) -> Implementation:
@@ -184,4 +223,3 @@ def _inspect(machine: Machine, arguments: list[Value], keywords: dict[str, Value
         return machine.unknown("what the registry finds about a class")
     loaded = machine.call(machine.get(receiver, "load_model_cls"), [])
     return machine.call(machine.get(machine.get(module, "_ModelInfo"), "from_model_cls"), [loaded])
-

@@ -1,4 +1,6 @@
-"""``try`` and ``with``: what may be raised inside is kept with the state it leaves, and handlers are walked on that state."""
+"""``try`` and ``with``: what may be raised inside is kept with the state it leaves, and handlers are walked on that
+state.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ def execute_try(machine: Machine, node: ast.Try) -> Outcome:
     return guarded(machine, node, lambda: _handled(machine, node), finally_)
 
 
-def guarded(machine: Machine, node: ast.stmt, body: Callable[[], Outcome], after: Callable[[tuple[Exit, ...] | None], Outcome]) -> Outcome:
-    """Walk ``body``; then, however it ended, ``after`` (given the exceptions when it raised). An outcome of ``after`` other than NEXT wins."""
+def guarded(
+    machine: Machine, node: ast.stmt, body: Callable[[], Outcome], after: Callable[[tuple[Exit, ...] | None], Outcome]
+) -> Outcome:
+    """Walk ``body``; then, however it ended, ``after`` (given the exceptions when it raised). An outcome of ``after``
+    other than NEXT wins.
+    """
     state = machine.state
     base = len(state.pendings)
     state.tries += 1
@@ -142,7 +148,11 @@ def matches(machine: Machine, exit: Exit, wanted: Value) -> Truth:
         return Truth.YES
     if exit.cls is None:
         return Truth.MAYBE
-    if isinstance(wanted, External) and wanted.name.partition(".")[0] not in sys.stdlib_module_names and not exit.cls.gap():
+    if (
+        isinstance(wanted, External)
+        and wanted.name.partition(".")[0] not in sys.stdlib_module_names
+        and not exit.cls.gap()
+    ):
         # an exception of Python or of the tree is of no class that a library made
         return Truth.NO
     return is_subclass(machine, exit.cls, wanted)

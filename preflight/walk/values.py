@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from preflight.walk.frames import Frame
     from preflight.walk.machine import Machine
 
+#: any object of the host: of known ones the walk's values are made, and back
+Host: TypeAlias = Any
+
 #: at most so many alternatives are kept apart; more become one unknown
 MOST_OPTIONS = 4
 
@@ -46,11 +49,13 @@ class Value:
 
 
 class Const(Value):
-    """A value of the host that cannot change: numbers, strings, None, and objects of pure libraries such as a compiled pattern."""
+    """A value of the host that cannot change: numbers, strings, None, and objects of pure libraries such as a compiled
+    pattern.
+    """
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any, origin: str | None = None) -> None:
+    def __init__(self, value: Host, origin: str | None = None) -> None:
         self.value = value
         self.origin = origin
 
@@ -59,7 +64,8 @@ class Const(Value):
 
 
 class Store(Value):
-    """A value that can change. ``content`` is what a branch arm saves and rolls back; ``loose`` says why it may hold more.
+    """A value that can change. ``content`` is what a branch arm saves and rolls back; ``loose`` says why it may hold
+    more.
 
     ``serial`` is the time of its creation: what is younger than an arm needs no saving by that arm.
     """
@@ -70,7 +76,7 @@ class Store(Value):
     loose: str | None
     serial: int
 
-    def __init__(self, content: Any, serial: int) -> None:
+    def __init__(self, content: Host, serial: int) -> None:
         self.origin = None
         self.content = content
         self.serial = serial
@@ -78,7 +84,7 @@ class Store(Value):
 
 
 class Seq(Store):
-    """A list or a tuple: ``kind`` is the class, ``content`` the list of its items. ``loose``: the items are not known."""
+    """A list or a tuple: ``kind`` is the class, ``content`` the items. ``loose``: they are not known."""
 
     __slots__ = ("kind",)
 
@@ -93,7 +99,9 @@ class Seq(Store):
 
 
 class Map(Store):
-    """A dict: ``content`` maps a hash key to (key, value). ``loose``: there may be more, and entries may have been replaced."""
+    """A dict: ``content`` maps a hash key to (key, value). ``loose``: there may be more, and entries may have been
+    replaced.
+    """
 
     __slots__ = ("factory", "kind")
 
@@ -121,7 +129,9 @@ class SetValue(Store):
 
 
 class Instance(Store):
-    """An object of a class. ``payload``: what it holds of a built-in base (the string of a ``str`` enum, the tuple of a NamedTuple)."""
+    """An object of a class. ``payload``: what it holds of a built-in base (the string of a ``str`` enum, the tuple of a
+    NamedTuple).
+    """
 
     __slots__ = ("cls", "payload")
 
@@ -139,15 +149,30 @@ class Instance(Store):
 class Class(Store):
     """A class: ``content`` its namespace, ``complete`` False when a base or decorator is not known.
 
-    ``native`` is the host class where the class is a built-in one. ``notes`` holds what library knowledge keeps about it
+    ``native`` is the host class where the class is a built-in one. ``notes`` holds what library knowledge keeps about
+    it
     (dataclass fields, enum members), by name.
     """
 
-    __slots__ = ("bases", "complete", "metaclass", "module", "mro", "name", "native", "node", "notes", "path", "qualname")
+    __slots__ = (
+        "bases",
+        "complete",
+        "metaclass",
+        "module",
+        "mro",
+        "name",
+        "native",
+        "node",
+        "notes",
+        "path",
+        "qualname",
+    )
 
     content: dict[str, Value]
 
-    def __init__(self, name: str, bases: tuple[Class, ...], serial: int, *, module: str = "builtins", native: type | None = None) -> None:
+    def __init__(
+        self, name: str, bases: tuple[Class, ...], serial: int, *, module: str = "builtins", native: type | None = None
+    ) -> None:
         super().__init__({}, serial)
         self.name = name
         self.qualname = name
@@ -192,7 +217,9 @@ class Function(Store):
 
     content: dict[str, Value]
 
-    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, closure: Frame, name: str, serial: int) -> None:
+    def __init__(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, closure: Frame, name: str, serial: int
+    ) -> None:
         super().__init__({}, serial)
         self.node = node
         self.closure = closure
@@ -223,7 +250,9 @@ Implementation: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value]], 
 
 
 class Builtin(Value):
-    """A function of a library that the walk knows: ``run`` does what it does; ``attributes`` is what can be read from it."""
+    """A function of a library that the walk knows: ``run`` does what it does; ``attributes`` is what can be read from
+    it.
+    """
 
     __slots__ = ("attributes", "name", "run")
 
@@ -309,7 +338,9 @@ class Form(Value):
 
 
 class Stream(Store):
-    """An iterator: ``source`` gives its values one by one. ``loose`` once it was advanced in an arm that was rolled back."""
+    """An iterator: ``source`` gives its values one by one. ``loose`` once it was advanced in an arm that was rolled
+    back.
+    """
 
     __slots__ = ("kind", "source")
 
@@ -340,7 +371,9 @@ class Unknown(Value):
 
     __slots__ = ("cls", "place", "reason", "text", "truthy")
 
-    def __init__(self, reason: str, place: Place | None = None, *, truthy: bool | None = None, cls: Class | None = None) -> None:
+    def __init__(
+        self, reason: str, place: Place | None = None, *, truthy: bool | None = None, cls: Class | None = None
+    ) -> None:
         self.origin = None
         self.text: str | None = None
         self.reason = reason

@@ -10,7 +10,7 @@ from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
 from preflight.walk.library.registry import fail_as, function, pure
-from preflight.walk.outcomes import Raised, fork
+from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth, as_value
 from preflight.walk.values import (
     FALSE,
@@ -21,8 +21,6 @@ from preflight.walk.values import (
     Class,
     Const,
     Descriptor,
-    External,
-    Form,
     Function,
     Implementation,
     Instance,
@@ -58,11 +56,20 @@ def _nothing(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
 def _len(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     value = arguments[0]
     if isinstance(value, OneOf):
-        return fork(machine, [lambda option=option: _len(machine, [option], {}) for option in value.options], "one of several lengths")
+        return fork(
+            machine,
+            [lambda option=option: _len(machine, [option], {}) for option in value.options],
+            "one of several lengths",
+        )
     if isinstance(value, (Seq, Map, SetValue)):
-        if value.loose or any(isinstance(entry[1] if isinstance(entry, tuple) else entry, Perhaps) for entry in (value.content.values() if isinstance(value.content, dict) else ())):
+        if value.loose or any(
+            isinstance(entry[1] if isinstance(entry, tuple) else entry, Perhaps)
+            for entry in (value.content.values() if isinstance(value.content, dict) else ())
+        ):
             truthy = True if value.content else None
-            return machine.unknown(value.loose or "how many items there are is not known", cls=machine.natives.int, truthy=truthy)
+            return machine.unknown(
+                value.loose or "how many items there are is not known", cls=machine.natives.int, truthy=truthy
+            )
         return Const(len(value.content))
     if isinstance(value, Instance):
         found = classes.lookup(value.cls, "__len__")
@@ -74,7 +81,7 @@ def _len(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             machine.fail("TypeError", f"object of type '{value.cls.name}' has no len()")
         return machine.unknown("a length that is not known", cls=machine.natives.int)
     if isinstance(value, Class) and "members" in value.notes:
-        return Const(len(value.notes["members"]))
+        return Const(len(set(value.notes["members"].values())))
     if isinstance(value, Const):
         try:
             return Const(len(value.value))
@@ -84,7 +91,9 @@ def _len(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         cls = machine.class_of(value)
         machine.fail("TypeError", f"object of type '{cls.name if cls is not None else 'object'}' has no len()")
     machine.may_raise("a length that is not known")
-    return machine.unknown(value.reason if isinstance(value, Unknown) else "a length that is not known", cls=machine.natives.int)
+    return machine.unknown(
+        value.reason if isinstance(value, Unknown) else "a length that is not known", cls=machine.natives.int
+    )
 
 
 def _truth_value(machine: Machine, truth: Truth, about: Value) -> Value:
@@ -114,7 +123,11 @@ def _hasattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     if not isinstance(name, Const):
         return machine.unknown("which attribute is asked for is not known", cls=machine.natives.bool)
     if isinstance(owner, OneOf):
-        return fork(machine, [lambda option=option: _hasattr(machine, [option, name], {}) for option in owner.options], "one of several objects")
+        return fork(
+            machine,
+            [lambda option=option: _hasattr(machine, [option, name], {}) for option in owner.options],
+            "one of several objects",
+        )
     truth, _value = attributes.probe(machine, owner, name.value)
     return _truth_value(machine, truth, owner)
 
@@ -123,7 +136,11 @@ def _hasattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
 def _getattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     owner, name = arguments[0], arguments[1]
     if isinstance(name, OneOf):
-        return fork(machine, [lambda option=option: _getattr(machine, [owner, option, *arguments[2:]], {}) for option in name.options], "which attribute is read is not known")
+        return fork(
+            machine,
+            [lambda option=option: _getattr(machine, [owner, option, *arguments[2:]], {}) for option in name.options],
+            "which attribute is read is not known",
+        )
     name = operators._payload(name)
     if not isinstance(name, Const):
         machine.may_raise("which attribute is read is not known")
@@ -133,7 +150,11 @@ def _getattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     if len(arguments) < 3:
         return machine.get(owner, name.value)
     if isinstance(owner, OneOf):
-        return fork(machine, [lambda option=option: _getattr(machine, [option, name, arguments[2]], {}) for option in owner.options], "one of several objects")
+        return fork(
+            machine,
+            [lambda option=option: _getattr(machine, [option, name, arguments[2]], {}) for option in owner.options],
+            "one of several objects",
+        )
     truth, value = attributes.probe(machine, owner, name.value)
     if truth is Truth.NO or value is None:
         return arguments[2]
@@ -174,7 +195,11 @@ def _callable(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
     if isinstance(value, (Const, Seq, Map, SetValue, ModuleValue, Stream)):
         return FALSE
     if isinstance(value, OneOf):
-        return fork(machine, [lambda option=option: _callable(machine, [option], {}) for option in value.options], "one of several objects")
+        return fork(
+            machine,
+            [lambda option=option: _callable(machine, [option], {}) for option in value.options],
+            "one of several objects",
+        )
     return machine.unknown("whether it can be called is not known", cls=machine.natives.bool)
 
 
@@ -195,7 +220,11 @@ def _hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 @function("builtins.repr")
 def _repr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     made = operators.text(machine, arguments[0], quoted=True)
-    return Const(made) if made is not None else machine.unknown("a text that is not known", cls=machine.natives.str, truthy=True)
+    return (
+        Const(made)
+        if made is not None
+        else machine.unknown("a text that is not known", cls=machine.natives.str, truthy=True)
+    )
 
 
 @function("builtins.format")
@@ -268,7 +297,11 @@ def _zip(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             for index, iterator in enumerate(iterators):
                 item = next(iterator, None)
                 if item is None:
-                    if isinstance(strict, Const) and strict.value and (index > 0 or any(next(other, None) is not None for other in iterators[1:])):
+                    if (
+                        isinstance(strict, Const)
+                        and strict.value
+                        and (index > 0 or any(next(other, None) is not None for other in iterators[1:]))
+                    ):
                         longer = "shorter" if index > 0 else "longer"
                         machine.fail("ValueError", f"zip() argument {max(index, 1) + 1} is {longer} than argument 1")
                     return
@@ -349,7 +382,10 @@ def _quantified(stops_on: Truth) -> Implementation:
         if unsure is not None:
             if isinstance(arguments[0], Stream):
                 arguments[0].loose = "whether all of an iterator was used is not known"
-            return machine.unknown(unsure.reason if isinstance(unsure, Unknown) else "a condition that is not known", cls=machine.natives.bool)
+            return machine.unknown(
+                unsure.reason if isinstance(unsure, Unknown) else "a condition that is not known",
+                cls=machine.natives.bool,
+            )
         return boolean(stops_on is Truth.NO)
 
     return run
@@ -382,7 +418,16 @@ def _extreme(name: str, host: Callable[..., Any]) -> Implementation:
     def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         many = next((value for value in arguments if isinstance(value, OneOf)), None) if len(arguments) > 1 else None
         if many is not None:
-            return fork(machine, [lambda option=option: run(machine, [option if value is many else value for value in arguments], keywords) for option in many.options], "one of several values")
+            return fork(
+                machine,
+                [
+                    lambda option=option: run(
+                        machine, [option if value is many else value for value in arguments], keywords
+                    )
+                    for option in many.options
+                ],
+                "one of several values",
+            )
         items = machine.items(arguments[0]) if len(arguments) == 1 else arguments
         if items is None:
             if isinstance(arguments[0], Const):
@@ -491,7 +536,9 @@ def _raw_get(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     if isinstance(receiver, Instance) and isinstance(name, Const):
         found = attributes.plain(machine, receiver, name.value)
         if found is None:
-            machine.fail("AttributeError", attributes.absent(machine, receiver, name.value), missing=(receiver, name.value))
+            machine.fail(
+                "AttributeError", attributes.absent(machine, receiver, name.value), missing=(receiver, name.value)
+            )
         if isinstance(found, Perhaps):
             machine.may_raise(f"the attribute {name.value} may be missing")
             return found.value
@@ -525,7 +572,20 @@ _OBJECT: dict[str, Implementation] = {
     "__init_subclass__": _nothing,
 }
 #: methods of ``object`` that exist but whose result is not modelled
-_PRESENT = ("__ne__", "__reduce__", "__reduce_ex__", "__sizeof__", "__format__", "__dir__", "__lt__", "__le__", "__gt__", "__ge__", "__subclasshook__", "__getstate__")
+_PRESENT = (
+    "__ne__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__sizeof__",
+    "__format__",
+    "__dir__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__subclasshook__",
+    "__getstate__",
+)
 
 
 def object_method(name: str) -> Builtin | None:
@@ -613,13 +673,26 @@ def callable_attribute(machine: Machine, value: Function | Bound | Builtin, name
         if isinstance(value, Function):
             import ast
 
-            return machine.value(ast.get_docstring(value.node, clean=False)) if not isinstance(value.node, ast.Lambda) else NONE
+            return (
+                machine.value(ast.get_docstring(value.node, clean=False))
+                if not isinstance(value.node, ast.Lambda)
+                else NONE
+            )
         return machine.unknown("a docstring")
     if name == "__dict__" and isinstance(value, Function):
         return machine.strings(dict(value.content))
     if name == "__get__":
         return Builtin("function.__get__", lambda machine, arguments, keywords: Bound(value, arguments[0]))
-    if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__", "__annotations__", "__signature__", "__type_params__"):
+    if name in (
+        "__code__",
+        "__defaults__",
+        "__kwdefaults__",
+        "__globals__",
+        "__closure__",
+        "__annotations__",
+        "__signature__",
+        "__type_params__",
+    ):
         return machine.unknown(f"{name} of a function")
     if isinstance(value, Builtin):
         return Perhaps(machine.unknown(f"an attribute of {value.name}"))
@@ -633,10 +706,21 @@ def construct(machine: Machine, cls: Class, arguments: Arguments, keywords: Keyw
     """A built-in class called."""
     native = cls.native
     assert native is not None
-    if any(isinstance(argument, OneOf) for argument in arguments[:1]) and native not in (list, tuple, set, dict) and native is not type:
+    if (
+        any(isinstance(argument, OneOf) for argument in arguments[:1])
+        and native not in (list, tuple, set, dict)
+        and native is not type
+    ):
         options = arguments[0]
         assert isinstance(options, OneOf)
-        return fork(machine, [lambda option=option: construct(machine, cls, [option, *arguments[1:]], keywords) for option in options.options], "one of several arguments")
+        return fork(
+            machine,
+            [
+                lambda option=option: construct(machine, cls, [option, *arguments[1:]], keywords)
+                for option in options.options
+            ],
+            "one of several arguments",
+        )
     made = _CONSTRUCTORS.get(native)
     if made is not None:
         return made(machine, arguments, keywords)
@@ -675,7 +759,11 @@ def _type(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             return cls
         return machine.unknown("a class made at run time")
     if isinstance(value, OneOf):
-        return fork(machine, [lambda option=option: _type(machine, [option], {}) for option in value.options], "one of several classes")
+        return fork(
+            machine,
+            [lambda option=option: _type(machine, [option], {}) for option in value.options],
+            "one of several classes",
+        )
     cls = machine.class_of(value)
     if cls is None or (isinstance(value, Unknown) and cls.native not in (str, int, float, bool, bytes)):
         return machine.unknown(value.reason if isinstance(value, Unknown) else "the class of an object of a library")
@@ -688,7 +776,10 @@ def _str(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     made = operators.text(machine, arguments[0])
     if made is not None:
         return Const(made)
-    unknown = machine.unknown(arguments[0].reason if isinstance(arguments[0], Unknown) else "a text that is not known", cls=machine.natives.str)
+    unknown = machine.unknown(
+        arguments[0].reason if isinstance(arguments[0], Unknown) else "a text that is not known",
+        cls=machine.natives.str,
+    )
     unknown.text = operators.shown(machine, arguments[0])
     return unknown
 
@@ -713,7 +804,11 @@ def _number(native: type) -> Implementation:
         plain = isinstance(value, Instance) and not value.cls.gap() and not value.loose
         if plain or isinstance(value, (Seq, Map, SetValue, Function, Class)):
             cls = machine.class_of(value)
-            machine.fail("TypeError", f"{native.__name__}() argument must be a string or a real number, not '{cls.name if cls is not None else 'object'}'")
+            machine.fail(
+                "TypeError",
+                f"{native.__name__}() argument must be a string or a real number, "
+                f"not '{cls.name if cls is not None else 'object'}'",
+            )
         made = pure(native.__name__, native)(machine, [value, *arguments[1:]], keywords)
         if isinstance(made, Unknown):
             made.cls = machine.natives.of(native)

@@ -1,4 +1,6 @@
-"""The methods of built-in objects: lists, dicts and sets by functions of ours (their items may not be known), the rest by the host's own."""
+"""The methods of built-in objects: lists, dicts and sets by functions of ours (their items may not be known), the rest
+by the host's own.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ Method = Callable[["Machine", Any, list[Value], dict[str, Value]], Value]
 
 
 def attribute(machine: Machine, value: Value, name: str) -> Value | None:
-    """An attribute of a constant, list, tuple, dict, set or iterator; None where such an object has none of that name."""
+    """An attribute of a constant, container or iterator; None where such an object has none of that name."""
     if isinstance(value, Const):
         return _of_const(machine, value, name)
     if isinstance(value, Unknown):
@@ -95,7 +97,19 @@ def _not_modelled(name: str) -> Callable:
 
 def _of_unknown(machine: Machine, value: Unknown, name: str) -> Value:
     if value.cls is machine.natives.str:
-        if name in ("lower", "upper", "strip", "replace", "removeprefix", "removesuffix", "format", "join", "title", "lstrip", "rstrip"):
+        if name in (
+            "lower",
+            "upper",
+            "strip",
+            "replace",
+            "removeprefix",
+            "removesuffix",
+            "format",
+            "join",
+            "title",
+            "lstrip",
+            "rstrip",
+        ):
             return Unknown(value.reason, value.place, cls=machine.natives.str)
         if name in ("startswith", "endswith", "isdigit"):
             return Unknown(value.reason, value.place, cls=machine.natives.bool)
@@ -114,7 +128,12 @@ def _of_const(machine: Machine, value: Const, name: str) -> Value | None:
     if not hasattr(host, name):
         return None
     if isinstance(host, str) and name in ("join", "format"):
-        return Builtin(f"str.{name}", lambda machine, arguments, keywords: (_join if name == "join" else _format)(machine, host, arguments, keywords))
+        return Builtin(
+            f"str.{name}",
+            lambda machine, arguments, keywords: (_join if name == "join" else _format)(
+                machine, host, arguments, keywords
+            ),
+        )
     found = getattr(host, name)
     if callable(found):
         return Builtin(f"{type(host).__name__}.{name}", pure(f"{type(host).__name__}.{name}", found))
@@ -133,7 +152,9 @@ def _join(machine: Machine, host: str, arguments: list[Value], keywords: dict[st
         payload = operators._payload(item)
         if isinstance(payload, Const):
             if not isinstance(payload.value, str):
-                machine.fail("TypeError", f"sequence item {index}: expected str instance, {type(payload.value).__name__} found")
+                machine.fail(
+                    "TypeError", f"sequence item {index}: expected str instance, {type(payload.value).__name__} found"
+                )
             parts.append(payload.value)
         else:
             if isinstance(payload, (Seq, Map, SetValue)):
@@ -148,7 +169,10 @@ def _join(machine: Machine, host: str, arguments: list[Value], keywords: dict[st
 
 
 def _format(machine: Machine, host: str, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    texts = [operators.text(machine, value) if not isinstance(operators._payload(value), Const) else None for value in arguments]
+    texts = [
+        operators.text(machine, value) if not isinstance(operators._payload(value), Const) else None
+        for value in arguments
+    ]
     try:
         hosts = [machine.host(value) if text is None else text for value, text in zip(arguments, texts, strict=True)]
         named = {name: machine.host(value) for name, value in keywords.items()}
@@ -307,8 +331,19 @@ def sort(machine: Machine, source: Value, keywords: dict[str, Value]) -> list[Va
     if reverse is not None and not isinstance(reverse, Const):
         return None
     try:
-        keys = [machine.host(machine.call(key, [item]) if key is not None and not (isinstance(key, Const) and key.value is None) else item) for item in items]
-        order = sorted(range(len(items)), key=lambda index: keys[index], reverse=bool(reverse.value) if reverse is not None else False)
+        keys = [
+            machine.host(
+                machine.call(key, [item])
+                if key is not None and not (isinstance(key, Const) and key.value is None)
+                else item
+            )
+            for item in items
+        ]
+        order = sorted(
+            range(len(items)),
+            key=lambda index: keys[index],
+            reverse=bool(reverse.value) if reverse is not None else False,
+        )
     except NotConcrete:
         machine.may_raise("the order of values that are not known")
         return None
@@ -326,7 +361,11 @@ def _get(machine: Machine, value: Map, arguments: list[Value], keywords: dict[st
     if isinstance(key, OneOf):
         from preflight.walk.outcomes import fork
 
-        return fork(machine, [lambda option=option: _get(machine, value, [option, default], {}) for option in key.options], "which key is read is not known")
+        return fork(
+            machine,
+            [lambda option=option: _get(machine, value, [option, default], {}) for option in key.options],
+            "which key is read is not known",
+        )
     try:
         entry = value.content.get(operators.key_of(machine, key))
     except operators.Unhashed:
@@ -354,7 +393,10 @@ def _view(machine: Machine, value: Map, take: Callable[[Value, Value], Value], k
 def _keys(machine: Machine, value: Map, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     made = SetValue(
         machine.natives.of(type({}.keys())),
-        {hashed: key if not isinstance(entry, Perhaps) else Perhaps(key) for hashed, (key, entry) in value.content.items()},
+        {
+            hashed: key if not isinstance(entry, Perhaps) else Perhaps(key)
+            for hashed, (key, entry) in value.content.items()
+        },
         machine.state.fresh(),
     )
     made.loose = value.loose
@@ -383,7 +425,9 @@ def _dict_pop(machine: Machine, value: Map, arguments: list[Value], keywords: di
             return machine.unknown(value.loose)
         if len(arguments) > 1:
             return arguments[1]
-        machine.fail("KeyError", operators.text(machine, arguments[0], quoted=True) or "?", values=(("the key", arguments[0]),))
+        machine.fail(
+            "KeyError", operators.text(machine, arguments[0], quoted=True) or "?", values=(("the key", arguments[0]),)
+        )
     machine.state.touch(value)
     del value.content[hashed]
     if isinstance(entry[1], Perhaps):
@@ -455,7 +499,9 @@ def _add(machine: Machine, value: SetValue, arguments: list[Value], keywords: di
     return NONE
 
 
-def _discard(machine: Machine, value: SetValue, arguments: list[Value], keywords: dict[str, Value], strict: bool = False) -> Value:
+def _discard(
+    machine: Machine, value: SetValue, arguments: list[Value], keywords: dict[str, Value], strict: bool = False
+) -> Value:
     try:
         hashed = operators.key_of(machine, arguments[0])
     except operators.Unhashed:
@@ -573,7 +619,9 @@ DICT: dict[str, Method] = {
     "move_to_end": _move_to_end,
     "__contains__": lambda machine, value, arguments, keywords: operators.compare(machine, _IN, arguments[0], value),
     "__getitem__": lambda machine, value, arguments, keywords: operators.get_item(machine, value, arguments[0]),
-    "__setitem__": lambda machine, value, arguments, keywords: operators.set_item(machine, value, arguments[0], arguments[1]) or NONE,
+    "__setitem__": lambda machine, value, arguments, keywords: (
+        operators.set_item(machine, value, arguments[0], arguments[1]) or NONE
+    ),
 }
 SET: dict[str, Method] = {
     "add": _add,
@@ -590,7 +638,12 @@ SET: dict[str, Method] = {
     "issuperset": _set_operation("issuperset", lambda a, b: a >= b),
     "isdisjoint": _set_operation("isdisjoint", lambda a, b: a.isdisjoint(b)),
 }
-STREAM: dict[str, Method] = {"__next__": _next, "send": _send, "close": _close, "__iter__": lambda machine, value, arguments, keywords: value}
+STREAM: dict[str, Method] = {
+    "__next__": _next,
+    "send": _send,
+    "close": _close,
+    "__iter__": lambda machine, value, arguments, keywords: value,
+}
 
 
 _IN = ast.In()

@@ -31,7 +31,9 @@ Keywords = dict[str, Value]
 
 @dataclass(slots=True)
 class Field:
-    """A field of a dataclass: ``default`` and ``factory`` None where there is none; ``owner`` is the class whose body annotates it."""
+    """A field of a dataclass: ``default`` and ``factory`` None where there is none; ``owner`` is the class whose body
+    annotates it.
+    """
 
     name: str
     owner: Class
@@ -74,12 +76,27 @@ def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     missing = machine.library.external(machine, "dataclasses.MISSING")
     assert isinstance(cls, Class)
     made = machine.instance(cls)
-    made.content.update({"default": missing, "default_factory": missing, "init": TRUE, "repr": TRUE, "compare": TRUE, "kw_only": FALSE, "metadata": machine.dict([])})
+    made.content.update(
+        {
+            "default": missing,
+            "default_factory": missing,
+            "init": TRUE,
+            "repr": TRUE,
+            "compare": TRUE,
+            "kw_only": FALSE,
+            "metadata": machine.dict([]),
+        }
+    )
     made.content.update(keywords)
     return made
 
 
-@function(*(f"transformers.utils.type_validators.{name}" for name in ("interval", "probability", "token", "strictly_positive")))
+@function(
+    *(
+        f"transformers.utils.type_validators.{name}"
+        for name in ("interval", "probability", "token", "strictly_positive")
+    )
+)
 def _validated(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """``interval(min=0)(default=1)``: a field whose value is checked, of which nothing is claimed."""
     return Builtin("validated field", _field)
@@ -91,7 +108,12 @@ def _dataclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
         return decorate(machine, arguments[0], keywords)
     if arguments:
         return machine.unknown("a dataclass of something that is no class")
-    return Builtin("dataclass", lambda machine, given, named: decorate(machine, given[0], keywords) if isinstance(given[0], Class) else given[0])
+    return Builtin(
+        "dataclass",
+        lambda machine, given, named: (
+            decorate(machine, given[0], keywords) if isinstance(given[0], Class) else given[0]
+        ),
+    )
 
 
 def is_field_info(value: Value, module: str) -> bool:
@@ -158,7 +180,9 @@ def decorate(machine: Machine, cls: Class, keywords: Keywords) -> Value:
         cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", initializer(cls))
     if cls.notes["frozen"]:
         cls.content["__setattr__"] = Builtin("__setattr__", _refuse)
-    cls.content.setdefault("__dataclass_fields__", machine.strings({name: field_value(machine, made) for name, made in fields.items()}))
+    cls.content.setdefault(
+        "__dataclass_fields__", machine.strings({name: field_value(machine, made) for name, made in fields.items()})
+    )
     cls.content.setdefault("__match_args__", machine.tuple([Const(name) for name, made in fields.items() if made.init]))
     if known_bool(keywords.get("order"), False):
         cls.complete = "an ordered dataclass is not modelled"
@@ -176,12 +200,19 @@ def _refuse(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     raise Raised((machine.exit(error, f"cannot assign to field '{name}'"),))
 
 
-def bind_fields(machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arguments, keywords: Keywords, name: str) -> dict[str, Value | None]:
-    """The arguments of ``__init__`` by field; None where the default is taken. A call that cannot bind raises TypeError."""
+def bind_fields(
+    machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arguments, keywords: Keywords, name: str
+) -> dict[str, Value | None]:
+    """The arguments of ``__init__`` by field; None where the default is taken. A call that cannot bind raises
+    TypeError.
+    """
     positional = [made.name for made in fields.values() if made.init and not made.kw_only]
     given: dict[str, Value | None] = dict(zip(positional, arguments, strict=False))
     if len(arguments) > len(positional):
-        machine.fail("TypeError", f"{name}() takes {len(positional) + 1} positional arguments but {len(arguments) + 1} were given")
+        machine.fail(
+            "TypeError",
+            f"{name}() takes {len(positional) + 1} positional arguments but {len(arguments) + 1} were given",
+        )
     for key, value in keywords.items():
         made = fields.get(key)
         if made is None or not made.init:
@@ -189,11 +220,22 @@ def bind_fields(machine: Machine, cls: Class, fields: dict[str, Field], argument
         if key in given:
             machine.fail("TypeError", f"{name}() got multiple values for argument '{key}'")
         given[key] = value
-    absent = [made.name for made in fields.values() if made.init and made.name not in given and made.default is None and made.factory is None]
+    absent = [
+        made.name
+        for made in fields.values()
+        if made.init and made.name not in given and made.default is None and made.factory is None
+    ]
     if absent:
         quoted = [f"'{key}'" for key in absent]
-        names = quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + f"{',' if len(quoted) > 2 else ''} and " + quoted[-1]
-        machine.fail("TypeError", f"{name}() missing {len(absent)} required positional argument{'s' if len(absent) > 1 else ''}: {names}")
+        names = (
+            quoted[0]
+            if len(quoted) == 1
+            else ", ".join(quoted[:-1]) + f"{',' if len(quoted) > 2 else ''} and " + quoted[-1]
+        )
+        machine.fail(
+            "TypeError",
+            f"{name}() missing {len(absent)} required positional argument{'s' if len(absent) > 1 else ''}: {names}",
+        )
     return given
 
 
@@ -251,7 +293,14 @@ def _accepting(cls: Class):  # noqa: ANN202 - an Implementation
     def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         receiver = arguments[0]
         fields: dict[str, Field] = cls.notes["fields"]
-        given = bind_fields(machine, cls, fields, arguments[1:], {name: value for name, value in keywords.items() if name in fields}, f"{cls.qualname}.__init__")
+        given = bind_fields(
+            machine,
+            cls,
+            fields,
+            arguments[1:],
+            {name: value for name, value in keywords.items() if name in fields},
+            f"{cls.qualname}.__init__",
+        )
         for name, made in fields.items():
             value = given.get(name)
             if value is None:
@@ -283,7 +332,9 @@ def field_value(machine: Machine, made: Field) -> Value:
             "repr": TRUE,
             "compare": Const(made.compare),
             "kw_only": Const(made.kw_only),
-            "metadata": made.info.content.get("metadata", machine.dict([])) if made.info is not None else machine.dict([]),
+            "metadata": made.info.content.get("metadata", machine.dict([]))
+            if made.info is not None
+            else machine.dict([]),
             "__field__": Const(made),
         }
     )
@@ -314,7 +365,10 @@ def fields_of(value: Value) -> dict[str, Field] | None:
 def _fields(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     fields = fields_of(arguments[0])
     if fields is None:
-        if isinstance(arguments[0], (Const,)) or (isinstance(arguments[0], (Class, Instance)) and not (arguments[0].gap() if isinstance(arguments[0], Class) else arguments[0].cls.gap())):
+        if isinstance(arguments[0], (Const,)) or (
+            isinstance(arguments[0], (Class, Instance))
+            and not (arguments[0].gap() if isinstance(arguments[0], Class) else arguments[0].cls.gap())
+        ):
             machine.fail("TypeError", "must be called with a dataclass type or instance")
         return machine.unknown("the fields of a class that is not known")
     return machine.tuple([field_value(machine, made) for made in fields.values() if not made.init_only])
@@ -327,7 +381,11 @@ def _is_dataclass(machine: Machine, arguments: Arguments, keywords: Keywords) ->
         return TRUE
     cls = value if isinstance(value, Class) else machine.class_of(value)
     if cls is None or cls.gap():
-        return machine.unknown("whether it is a dataclass", cls=machine.natives.bool) if not operators.is_form(value) else FALSE
+        return (
+            machine.unknown("whether it is a dataclass", cls=machine.natives.bool)
+            if not operators.is_form(value)
+            else FALSE
+        )
     return FALSE
 
 
@@ -342,13 +400,19 @@ def _as_dict(machine: Machine, value: Value) -> Value:
     fields = fields_of(value) if isinstance(value, Instance) else None
     if fields is not None:
         assert isinstance(value, Instance)
-        return machine.strings({name: _as_dict(machine, value.content[name]) for name in fields if name in value.content})
+        return machine.strings(
+            {name: _as_dict(machine, value.content[name]) for name in fields if name in value.content}
+        )
     if isinstance(value, Seq):
         made = Seq(value.kind, [_as_dict(machine, item) for item in value.content], machine.state.fresh())
         made.loose = value.loose
         return made
     if isinstance(value, Map):
-        copy = Map(value.kind, {hashed: (key, _as_dict(machine, item)) for hashed, (key, item) in value.content.items()}, machine.state.fresh())
+        copy = Map(
+            value.kind,
+            {hashed: (key, _as_dict(machine, item)) for hashed, (key, item) in value.content.items()},
+            machine.state.fresh(),
+        )
         copy.loose = value.loose
         return copy
     return value
@@ -394,7 +458,10 @@ def make_named_tuple(machine: Machine, cls: Class, names: list[str], defaults: K
     def construct(machine: Machine, made: Class, arguments: Arguments, keywords: Keywords) -> Value:
         given: dict[str, Value] = dict(zip(names, arguments, strict=False))
         if len(arguments) > len(names):
-            machine.fail("TypeError", f"{cls.name}.__new__() takes {len(names) + 1} positional arguments but {len(arguments) + 1} were given")
+            machine.fail(
+                "TypeError",
+                f"{cls.name}.__new__() takes {len(names) + 1} positional arguments but {len(arguments) + 1} were given",
+            )
         for key, value in keywords.items():
             if key not in names:
                 machine.fail("TypeError", f"{cls.name}.__new__() got an unexpected keyword argument '{key}'")
@@ -402,14 +469,26 @@ def make_named_tuple(machine: Machine, cls: Class, names: list[str], defaults: K
         absent = [name for name in names if name not in given and name not in defaults]
         if absent:
             quoted = ", ".join(f"'{name}'" for name in absent)
-            machine.fail("TypeError", f"{cls.name}.__new__() missing {len(absent)} required positional argument{'s' if len(absent) > 1 else ''}: {quoted}")
+            machine.fail(
+                "TypeError",
+                f"{cls.name}.__new__() missing {len(absent)} required positional "
+                f"argument{'s' if len(absent) > 1 else ''}: {quoted}",
+            )
         items = [given[name] if name in given else defaults[name] for name in names]
         return machine.instance(made, machine.tuple(items))
 
     cls.notes["construct"] = construct
     cls.notes["tuple_names"] = names
     for index, name in enumerate(names):
-        cls.content[name] = Descriptor("property", Builtin(name, lambda machine, arguments, keywords, index=index: operators.get_item(machine, _tuple_of(arguments[0]), Const(index))))
+        cls.content[name] = Descriptor(
+            "property",
+            Builtin(
+                name,
+                lambda machine, arguments, keywords, index=index: operators.get_item(
+                    machine, _tuple_of(arguments[0]), Const(index)
+                ),
+            ),
+        )
 
     def replaced(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         receiver = arguments[0]
@@ -420,7 +499,12 @@ def make_named_tuple(machine: Machine, cls: Class, names: list[str], defaults: K
 
     cls.content["_replace"] = Builtin("_replace", replaced)
     cls.content["_fields"] = machine.tuple([Const(name) for name in names])
-    cls.content["_asdict"] = Builtin("_asdict", lambda machine, arguments, keywords: machine.strings(dict(zip(names, machine.items(_tuple_of(arguments[0])) or [], strict=False))))
+    cls.content["_asdict"] = Builtin(
+        "_asdict",
+        lambda machine, arguments, keywords: machine.strings(
+            dict(zip(names, machine.items(_tuple_of(arguments[0])) or [], strict=False))
+        ),
+    )
 
 
 def _tuple_of(value: Value) -> Value:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def _base(name: str, native: str | None) -> None:
     def make(machine: Machine) -> Value:
         enum = machine.library.external(machine, "enum.Enum") if name != "Enum" else None
-        bases = tuple(base for base in ((machine.natives.builtin(native) if native else None), enum) if isinstance(base, Class)) or (machine.natives.object,)
+        bases = tuple(
+            base for base in ((machine.natives.builtin(native) if native else None), enum) if isinstance(base, Class)
+        ) or (machine.natives.object,)
         cls = Class(name, bases, 0, module="enum")
         order = classes.linearize(cls)
         assert order is not None
@@ -24,13 +26,22 @@ def _base(name: str, native: str | None) -> None:
         if name == "Enum":
             cls.notes["on_subclass"] = _finish
             cls.notes["construct"] = _construct
-            cls.content["name"] = Descriptor("property", Builtin("name", lambda machine, arguments, keywords: machine.get(arguments[0], "_name_")))
-            cls.content["value"] = Descriptor("property", Builtin("value", lambda machine, arguments, keywords: machine.get(arguments[0], "_value_")))
+            cls.content["name"] = Descriptor(
+                "property", Builtin("name", lambda machine, arguments, keywords: machine.get(arguments[0], "_name_"))
+            )
+            cls.content["value"] = Descriptor(
+                "property", Builtin("value", lambda machine, arguments, keywords: machine.get(arguments[0], "_value_"))
+            )
             cls.content["__str__"] = Builtin("__str__", _str)
             cls.content["__repr__"] = Builtin("__repr__", _repr)
             cls.content["__hash__"] = Builtin("__hash__", lambda machine, arguments, keywords: Const(id(arguments[0])))
         if name in ("StrEnum", "IntEnum"):
-            cls.content["__str__"] = Builtin("__str__", lambda machine, arguments, keywords: Const(operators.text(machine, operators._payload(arguments[0])) or ""))
+            cls.content["__str__"] = Builtin(
+                "__str__",
+                lambda machine, arguments, keywords: Const(
+                    operators.text(machine, operators._payload(arguments[0])) or ""
+                ),
+            )
         if "Flag" in name:
             cls.notes["flag"] = True
         return cls
@@ -93,7 +104,10 @@ def _finish(machine: Machine, cls: Class, keywords: dict[str, Value]) -> None:
         if isinstance(value, Instance) and value.cls.name == "auto" and value.cls.module == "enum":
             value = _next_value(machine, cls, name, last, list(members.values()))
         last = value
-        same = next((member for member in members.values() if machine.equal(member.content["_value_"], value) is Truth.YES), None)
+        same = next(
+            (member for member in members.values() if machine.equal(member.content["_value_"], value) is Truth.YES),
+            None,
+        )
         if same is not None:
             members[name] = same
             cls.content[name] = same
@@ -106,7 +120,9 @@ def _finish(machine: Machine, cls: Class, keywords: dict[str, Value]) -> None:
         if own_new is not None:
             # what a member is made of is up to the class: only its name is sure
             cls.complete = f"the enum {cls.name} makes its members itself"
-            member.content["_value_"] = machine.unknown("the value of a member of an enum that makes its members itself")
+            member.content["_value_"] = machine.unknown(
+                "the value of a member of an enum that makes its members itself"
+            )
         members[name] = member
         cls.content[name] = member
         init = classes.lookup(cls, "__init__")
@@ -125,14 +141,26 @@ def _next_value(machine: Machine, cls: Class, name: str, last: Value | None, mem
     generate = classes.lookup(cls, "_generate_next_value_").value
     if generate is not None:
         function = generate.function if isinstance(generate, Descriptor) else generate
-        return machine.call(function, [Const(name), Const(1), Const(len(members)), machine.list([member.content["_value_"] for member in members])])
+        return machine.call(
+            function,
+            [
+                Const(name),
+                Const(1),
+                Const(len(members)),
+                machine.list([member.content["_value_"] for member in members]),
+            ],
+        )
     if any(base.native is str for base in cls.mro):
         return Const(name.lower())
     if any(base.notes.get("flag") for base in cls.mro):
         return Const(1 << len(members))
     if last is None:
         return Const(1)
-    return Const(last.value + 1) if isinstance(last, Const) and isinstance(last.value, int) else machine.unknown("the value of an enum member")
+    return (
+        Const(last.value + 1)
+        if isinstance(last, Const) and isinstance(last.value, int)
+        else machine.unknown("the value of an enum member")
+    )
 
 
 def _construct(machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -159,4 +187,4 @@ def _construct(machine: Machine, cls: Class, arguments: list[Value], keywords: d
     if any(base.notes.get("flag") for base in cls.mro):
         return machine.unknown("a combination of flags", cls=cls)
     text = operators.text(machine, value, quoted=True)
-    machine.fail("ValueError", f"{text} is not a valid {cls.qualname}")
+    return machine.fail("ValueError", f"{text} is not a valid {cls.qualname}")

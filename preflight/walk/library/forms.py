@@ -1,4 +1,4 @@
-"""Typing forms: what ``Literal[...]``, ``X | None`` and ``list[int]`` are at run time, and the annotations of a class."""
+"""Typing forms: ``Literal[...]``, ``X | None``, ``list[int]`` at run time, and the annotations of a class."""
 
 from __future__ import annotations
 
@@ -26,20 +26,68 @@ if TYPE_CHECKING:
     from preflight.walk.frames import Frame
     from preflight.walk.machine import Machine
 
-_PLAIN = (
-    "Any Union Optional Literal Annotated ClassVar Final Generic Callable Type NoReturn Never Self TypeAlias Concatenate ParamSpec "
-    "TypeVarTuple Unpack Required NotRequired LiteralString AnyStr TypeGuard TypeIs Deque"
-).split()
+_PLAIN = [
+    "Any",
+    "Union",
+    "Optional",
+    "Literal",
+    "Annotated",
+    "ClassVar",
+    "Final",
+    "Generic",
+    "Callable",
+    "Type",
+    "NoReturn",
+    "Never",
+    "Self",
+    "TypeAlias",
+    "Concatenate",
+    "ParamSpec",
+    "TypeVarTuple",
+    "Unpack",
+    "Required",
+    "NotRequired",
+    "LiteralString",
+    "AnyStr",
+    "TypeGuard",
+    "TypeIs",
+    "Deque",
+]
 _CLASSES = {"List": list, "Dict": dict, "Tuple": tuple, "Set": set, "FrozenSet": frozenset}
-_ABSTRACT = (
-    "Sequence MutableSequence Mapping MutableMapping Iterable Iterator Collection Container Hashable Sized Set MutableSet Callable "
-    "Generator Awaitable AsyncIterator AsyncGenerator AsyncIterable Coroutine KeysView ValuesView ItemsView Reversible Buffer ByteString"
-).split()
+_ABSTRACT = [
+    "Sequence",
+    "MutableSequence",
+    "Mapping",
+    "MutableMapping",
+    "Iterable",
+    "Iterator",
+    "Collection",
+    "Container",
+    "Hashable",
+    "Sized",
+    "Set",
+    "MutableSet",
+    "Callable",
+    "Generator",
+    "Awaitable",
+    "AsyncIterator",
+    "AsyncGenerator",
+    "AsyncIterable",
+    "Coroutine",
+    "KeysView",
+    "ValuesView",
+    "ItemsView",
+    "Reversible",
+    "Buffer",
+    "ByteString",
+]
 
 for _name in _PLAIN:
     MAKERS[f"typing.{_name}"] = lambda machine, name=_name: Form(f"typing.{name}", ())
 for _name, _host in _CLASSES.items():
-    MAKERS[f"typing.{_name}"] = lambda machine, name=_name, host=_host: Form(f"typing.{name}", (), machine.natives.of(host))
+    MAKERS[f"typing.{_name}"] = lambda machine, name=_name, host=_host: Form(
+        f"typing.{name}", (), machine.natives.of(host)
+    )
 
 
 def _abstract(machine: Machine, name: str) -> Value:
@@ -64,10 +112,18 @@ def _abc_check(machine: Machine, cls: Class, host: type, actual: Class, value: V
         return Truth.YES
     if actual.native is not None:
         return Truth.NO
-    needed = {"Callable": "__call__", "Iterable": "__iter__", "Hashable": "__hash__", "Sized": "__len__", "Container": "__contains__"}.get(host.__name__)
+    needed = {
+        "Callable": "__call__",
+        "Iterable": "__iter__",
+        "Hashable": "__hash__",
+        "Sized": "__len__",
+        "Container": "__contains__",
+    }.get(host.__name__)
     if needed is not None:
         found = lookup(actual, needed)
-        return Truth.YES if found.value is not None else (Truth.NO if found.sure and needed != "__hash__" else Truth.MAYBE)
+        return (
+            Truth.YES if found.value is not None else (Truth.NO if found.sure and needed != "__hash__" else Truth.MAYBE)
+        )
     return Truth.MAYBE if actual.gap() else Truth.NO
 
 
@@ -111,7 +167,14 @@ def _cast(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) 
     return arguments[1] if len(arguments) > 1 else keywords.get("val", NONE)
 
 
-@function("typing.runtime_checkable", "typing.final", "typing.override", "typing.overload", "typing.no_type_check", "typing.type_check_only")
+@function(
+    "typing.runtime_checkable",
+    "typing.final",
+    "typing.override",
+    "typing.overload",
+    "typing.no_type_check",
+    "typing.type_check_only",
+)
 def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     return arguments[0]
 
@@ -140,7 +203,11 @@ def _is_typed_dict(machine: Machine, arguments: list[Value], keywords: dict[str,
     value = arguments[0]
     if isinstance(value, Class):
         return Const(any(base.notes.get("typed_dict") for base in value.mro))
-    return machine.unknown("whether it is a TypedDict", cls=machine.natives.bool) if isinstance(value, (Unknown, OneOf, External)) else Const(False)
+    return (
+        machine.unknown("whether it is a TypedDict", cls=machine.natives.bool)
+        if isinstance(value, (Unknown, OneOf, External))
+        else Const(False)
+    )
 
 
 @function("typing.get_args")
@@ -160,7 +227,13 @@ def _arguments(form: Form) -> tuple[Value, ...]:
     found: list[Value] = []
     for argument in form.arguments:
         for value in _arguments(argument) if isinstance(argument, Form) else (argument,):
-            if not any(isinstance(value, Const) and isinstance(other, Const) and value.value == other.value and type(value.value) is type(other.value) for other in found):
+            if not any(
+                isinstance(value, Const)
+                and isinstance(other, Const)
+                and value.value == other.value
+                and type(value.value) is type(other.value)
+                for other in found
+            ):
                 found.append(value)
     return tuple(found)
 
@@ -253,9 +326,9 @@ def subscript(machine: Machine, owner: Value, key: Value) -> Value:
     arguments = tuple(key.content) if isinstance(key, Seq) and key.kind is machine.natives.tuple else (key,)
     if isinstance(owner, Form):
         if owner.head == "typing.Optional":
-            return _union_of([*arguments, NONE])
+            return _union_of([*arguments, machine.natives.of(type(None))])
         if owner.head == "typing.Union":
-            return _union_of(list(arguments))
+            return _union_of([_type_of_none(machine, argument) for argument in arguments])
         if owner.head in ("pydantic.SkipValidation", "pydantic.InstanceOf"):
             return Form("typing.Annotated", (*arguments, owner))
         return Form(owner.head, arguments, owner.target)
@@ -267,11 +340,19 @@ def subscript(machine: Machine, owner: Value, key: Value) -> Value:
     return Form(owner.name, arguments)
 
 
+def _type_of_none(machine: Machine, part: Value) -> Value:
+    return machine.natives.of(type(None)) if isinstance(part, Const) and part.value is None else part
+
+
 def _union_of(parts: list[Value]) -> Value:
     flat: list[Value] = []
     for part in parts:
         for option in part.arguments if isinstance(part, Form) and part.head == "typing.Union" else (part,):
-            if not any(option is other or (isinstance(option, Const) and isinstance(other, Const) and option.value == other.value) for other in flat):
+            if not any(
+                option is other
+                or (isinstance(option, Const) and isinstance(other, Const) and option.value == other.value)
+                for other in flat
+            ):
                 flat.append(option)
     return flat[0] if len(flat) == 1 else Form("typing.Union", tuple(flat))
 
@@ -279,13 +360,14 @@ def _union_of(parts: list[Value]) -> Value:
 def union(machine: Machine, left: Value, right: Value) -> Value | None:
     """``left | right`` of types; None where they are none."""
     for side in (left, right):
-        if not isinstance(side, (Class, Form, External, Unknown)) and not (isinstance(side, Const) and (side.value is None or isinstance(side.value, str))):
+        if not isinstance(side, (Class, Form, External, Unknown)) and not (
+            isinstance(side, Const) and (side.value is None or isinstance(side.value, str))
+        ):
             return None
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return machine.unknown("a union with a type that is not known")
     # in a union None stands for its type
-    parts = [machine.natives.of(type(None)) if isinstance(side, Const) and side.value is None else side for side in (left, right)]
-    return _union_of(parts)
+    return _union_of([_type_of_none(machine, side) for side in (left, right)])
 
 
 def attribute(machine: Machine, value: Form, name: str) -> Value | None:
@@ -296,7 +378,9 @@ def attribute(machine: Machine, value: Form, name: str) -> Value | None:
     if name in ("__name__", "_name"):
         return Const(value.head.rpartition(".")[2])
     if name == "__module__":
-        return Const("typing" if value.target is None else value.target.module if isinstance(value.target, Class) else "typing")
+        return Const(
+            "typing" if value.target is None else value.target.module if isinstance(value.target, Class) else "typing"
+        )
     if value.target is not None:
         return machine.find(value.target, name)
     return machine.unknown(f"{name} of a typing form")

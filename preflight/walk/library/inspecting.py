@@ -93,7 +93,9 @@ def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:
         made.content["name"] = Const(argument.arg)
         made.content["kind"] = Const(kind)
         made.content["default"] = default if default is not None else cls.content["empty"]
-        made.content["annotation"] = _annotation(machine, target, argument) if argument.annotation is not None else cls.content["empty"]
+        made.content["annotation"] = (
+            _annotation(machine, target, argument) if argument.annotation is not None else cls.content["empty"]
+        )
         found.append((argument.arg, made))
 
     for index, argument in enumerate(positional):
@@ -152,7 +154,14 @@ def _virtual_memory(machine: Machine, arguments: Arguments, keywords: Keywords) 
         return machine.unknown("the memory of the machine")
     machine.assume("cpu-memory", f"cpu-memory={size / (1 << 30):g}")
     made = machine.instance(_plain(machine, "svmem"))
-    made.content.update({"total": Const(size, "cpu-memory"), "available": Const(size, "cpu-memory"), "used": Const(0), "free": Const(size)})
+    made.content.update(
+        {
+            "total": Const(size, "cpu-memory"),
+            "available": Const(size, "cpu-memory"),
+            "used": Const(0),
+            "free": Const(size),
+        }
+    )
     return made
 
 

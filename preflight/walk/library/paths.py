@@ -113,7 +113,9 @@ def _file_class(machine: Machine) -> Value:
 def _json_load(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     source = arguments[0]
     if isinstance(source, Instance) and source.cls.name == "TextIOWrapper":
-        return machine.call(machine.library.external(machine, "json.loads"), [machine.call(machine.get(source, "read"), [])])
+        return machine.call(
+            machine.library.external(machine, "json.loads"), [machine.call(machine.get(source, "read"), [])]
+        )
     machine.may_raise("JSON that is not known")
     return machine.unknown("JSON that is not known")
 
@@ -161,7 +163,6 @@ def _version(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
 def _entry_points(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     machine.assume("plugins", "no plugin of vLLM is installed")
     return machine.tuple([])
-
 
 
 @function("transformers.utils.cached_file", "transformers.utils.hub.cached_file")
@@ -225,18 +226,24 @@ def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     repository = operators._payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
     if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
         if str(repository.value).count("/") > 1:
-            machine.fail("ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'.")
+            machine.fail(
+                "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
+            )
         return NONE
     machine.may_raise("the cache of the hub")
     return machine.unknown("the cache of the hub")
 
 
-@function("huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "huggingface_hub.get_safetensors_metadata")
+@function(
+    "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "huggingface_hub.get_safetensors_metadata"
+)
 def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     repository = operators._payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
     if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
         # a path is no name of a repository: the hub's client refuses it before it asks anybody
-        machine.fail("ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'.")
+        machine.fail(
+            "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
+        )
     machine.may_raise("a download from the hub")
     return machine.unknown("a file of the hub")
 
@@ -258,5 +265,9 @@ def _glob(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         path = PurePosixPath(pattern.value)
         found = _listing(machine, path.parent, "glob", [Const(path.name)])
         items = machine.items(found)
-        return machine.list([Const(str(item.value)) for item in items if isinstance(item, Const)]) if items is not None else found
+        return (
+            machine.list([Const(str(item.value)) for item in items if isinstance(item, Const)])
+            if items is not None
+            else found
+        )
     return machine.unknown("the files of this machine")

@@ -1,4 +1,6 @@
-"""pydantic: dataclasses and models that validate what they are given, as far as a plain reading of the annotation decides it."""
+"""pydantic: dataclasses and models that validate what they are given, as far as a plain reading of the annotation
+decides it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from preflight.walk import classes, operators
 from preflight.walk.iteration import NotConcrete
@@ -26,6 +28,7 @@ from preflight.walk.values import (
     External,
     Form,
     Function,
+    Host,
     Instance,
     Map,
     OneOf,
@@ -56,7 +59,9 @@ class Checked:
 def _validation_error(machine: Machine) -> Value:
     made = machine.library._made.get("preflight.ValidationError")
     if made is None:
-        cls = Class("ValidationError", (machine.natives.exception("ValueError"),), 0, module="pydantic_core._pydantic_core")
+        cls = Class(
+            "ValidationError", (machine.natives.exception("ValueError"),), 0, module="pydantic_core._pydantic_core"
+        )
         order = classes.linearize(cls)
         assert order is not None
         cls.mro = order
@@ -94,7 +99,11 @@ def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     default = arguments[0] if arguments else keywords.get("default", undefined)
     if isinstance(default, Const) and default.value is Ellipsis:
         default = undefined
-    made.content.update({name: NONE for name in ("default_factory", "init", "kw_only", "alias", "description", "validate_default", "annotation")})
+    made.content.update(
+        dict.fromkeys(
+            ("default_factory", "init", "kw_only", "alias", "description", "validate_default", "annotation"), NONE
+        )
+    )
     made.content.update(keywords)
     made.content["default"] = default
     return made
@@ -111,7 +120,10 @@ def _mark(kind: str, mode: str, names: tuple[str, ...]):  # noqa: ANN202 - an Im
     def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         target = arguments[0]
         inner = target.function if isinstance(target, Descriptor) else target
-        made = Descriptor("classmethod" if isinstance(target, Descriptor) or kind == "field" or mode != "after" else "validator", inner)
+        made = Descriptor(
+            "classmethod" if isinstance(target, Descriptor) or kind == "field" or mode != "after" else "validator",
+            inner,
+        )
         if made.kind == "validator":
             made.kind = "function"
         VALIDATORS[id(made)] = (made, kind, mode, names)
@@ -203,8 +215,15 @@ def _validators(cls: Class) -> list[tuple[Descriptor, str, str, tuple[str, ...]]
     return list(found.values())
 
 
-def validation_error(machine: Machine, cls: Class, where: str, problem: str, cause: Exit | None = None, values: tuple[tuple[str, Value], ...] = ()) -> Raised:
-    """pydantic's error; it is said at the place of its cause where a validator raised, else where the object is made."""
+def validation_error(
+    machine: Machine,
+    cls: Class,
+    where: str,
+    problem: str,
+    cause: Exit | None = None,
+    values: tuple[tuple[str, Value], ...] = (),
+) -> Raised:
+    """pydantic's error, said at the place of its cause where a validator raised, else where the object is made."""
     error_class = _validation_error(machine)
     assert isinstance(error_class, Class)
     error = machine.instance(error_class)
@@ -213,7 +232,9 @@ def validation_error(machine: Machine, cls: Class, where: str, problem: str, cau
     error.content["args"] = machine.tuple([Const(message)])
     made = machine.exit(error, message, values=values)
     if cause is not None:
-        made = Exit(error, error_class, message, cause.place, cause.trail, cause.conditions, cause.values, cause.missing)
+        made = Exit(
+            error, error_class, message, cause.place, cause.trail, cause.conditions, cause.values, cause.missing
+        )
     return Raised((made,))
 
 
@@ -228,7 +249,9 @@ def _run_validator(machine: Machine, cls: Class, where: str, run):  # noqa: ANN0
             if kind is None:
                 exits.append(exit)
             elif kind.is_subclass(machine.natives.exception("AssertionError")):
-                exits += validation_error(machine, cls, where, f"Assertion failed, {exit.message or ''}".rstrip(", "), exit).exits
+                exits += validation_error(
+                    machine, cls, where, f"Assertion failed, {exit.message or ''}".rstrip(", "), exit
+                ).exits
             elif kind.is_subclass(machine.natives.exception("ValueError")) and kind.name != "ValidationError":
                 exits += validation_error(machine, cls, where, f"Value error, {exit.message or ''}", exit).exits
             else:
@@ -248,7 +271,12 @@ def _initializer(cls: Class):  # noqa: ANN202 - an Implementation
         if any(kind == "model" and mode != "after" for _made, kind, mode, _names in validators):
             keywords, unknown = _before(machine, cls, validators, arguments[1:], keywords)
             if unknown:
-                return not_walked(machine, f"a validator of {cls.name} that sees the arguments first is not modelled", arguments, keywords)
+                return not_walked(
+                    machine,
+                    f"a validator of {cls.name} that sees the arguments first is not modelled",
+                    arguments,
+                    keywords,
+                )
             arguments = arguments[:1]
         given = _bind(machine, cls, fields, arguments[1:], keywords)
         init_only: list[Value] = []
@@ -290,7 +318,9 @@ def _default(machine: Machine, made: Field) -> Value:
     return value
 
 
-def _bind(machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arguments, keywords: Keywords) -> dict[str, Value | None]:
+def _bind(
+    machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arguments, keywords: Keywords
+) -> dict[str, Value | None]:
     """The arguments by field; unlike a plain dataclass, pydantic says a ValidationError where they do not bind."""
     config = cls.notes.get("pydantic")
     extra = config.content.get("extra") if isinstance(config, Map) else None
@@ -300,10 +330,21 @@ def _bind(machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arg
         made = fields.get(name)
         if made is None or not made.init:
             if forbids or made is not None:
-                raise validation_error(machine, cls, name, f"Unexpected keyword argument [type=unexpected_keyword_argument, input_value={operators.shown(machine, value)}]", values=((name, value),))
+                raise validation_error(
+                    machine,
+                    cls,
+                    name,
+                    "Unexpected keyword argument [type=unexpected_keyword_argument, "
+                    f"input_value={operators.shown(machine, value)}]",
+                    values=((name, value),),
+                )
             continue
         accepted[name] = value
-    absent = [made.name for made in fields.values() if made.init and made.name not in accepted and made.default is None and made.factory is None]
+    absent = [
+        made.name
+        for made in fields.values()
+        if made.init and made.name not in accepted and made.default is None and made.factory is None
+    ]
     positional = [made.name for made in fields.values() if made.init and not made.kw_only]
     absent = [name for name in absent if name not in positional[: len(arguments)]]
     if absent:
@@ -311,7 +352,9 @@ def _bind(machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arg
     return bind_fields(machine, cls, fields, arguments, accepted, cls.qualname)
 
 
-def _before(machine: Machine, cls: Class, validators: list, arguments: Arguments, keywords: Keywords) -> tuple[Keywords, bool]:
+def _before(
+    machine: Machine, cls: Class, validators: list, arguments: Arguments, keywords: Keywords
+) -> tuple[Keywords, bool]:
     """Validators that run before the fields get the arguments; those that hand a dict on are walked."""
     if arguments:
         return keywords, True
@@ -321,18 +364,33 @@ def _before(machine: Machine, cls: Class, validators: list, arguments: Arguments
         if mode != "before":
             return keywords, True
         given = machine.strings(dict(keywords))
-        handed = _run_validator(machine, cls, "", lambda made=made, given=given: machine.call(made.function, [cls, given]))
-        if not isinstance(handed, Map) or handed.loose or any(isinstance(entry, Perhaps) for _key, entry in handed.content.values()):
+        handed = _run_validator(
+            machine, cls, "", lambda made=made, given=given: machine.call(made.function, [cls, given])
+        )
+        if (
+            not isinstance(handed, Map)
+            or handed.loose
+            or any(isinstance(entry, Perhaps) for _key, entry in handed.content.values())
+        ):
             return keywords, True
         keywords = {str(key.value): entry for key, entry in handed.content.values() if isinstance(key, Const)}
     return keywords, False
 
 
 def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, validators: list) -> Value:
-    mine = [(entry, mode) for entry, kind, mode, names in validators if kind == "field" and (made.name in names or "*" in names)]
+    mine = [
+        (entry, mode)
+        for entry, kind, mode, names in validators
+        if kind == "field" and (made.name in names or "*" in names)
+    ]
     for entry, mode in mine:
         if mode == "before":
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name))
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name),
+            )
     annotation = evaluate(machine, made.owner, None, made.annotation)
     wraps = [entry for entry, mode in mine if mode in ("wrap", "plain")]
 
@@ -342,12 +400,24 @@ def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, val
     if wraps:
         for entry in wraps:
             handler = Builtin("handler", lambda machine, given, named: core(given[0]))
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value, handler=handler: _call_validator(machine, entry, [cls, value, handler], made.name))
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value, handler=handler: _call_validator(
+                    machine, entry, [cls, value, handler], made.name
+                ),
+            )
     else:
         value = core(value)
     for entry, mode in mine:
         if mode == "after":
-            value = _run_validator(machine, cls, made.name, lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name))
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name),
+            )
     return value
 
 
@@ -373,7 +443,9 @@ def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: V
             checked = Checked(Truth.NO, value, problem)
     if checked.accepted is Truth.NO:
         shown = operators.shown(machine, value)
-        raise validation_error(machine, cls, made.name, f"{checked.problem} [input_value={shown!r}]", values=((made.name, value),))
+        raise validation_error(
+            machine, cls, made.name, f"{checked.problem} [input_value={shown!r}]", values=((made.name, value),)
+        )
     if checked.accepted is Truth.MAYBE:
         machine.may_raise(f"whether {cls.name} accepts {made.name} is not known")
     return checked.value
@@ -384,7 +456,7 @@ def _limits(info: Instance, value: Value) -> str | None:
     if not isinstance(value, Const) or value.value is None:
         return None
 
-    def limit(name: str) -> Any:
+    def limit(name: str) -> Host:
         found = info.content.get(name)
         return found.value if isinstance(found, Const) else None
 
@@ -507,7 +579,9 @@ def _check_generic(machine: Machine, form: Form, value: Value) -> Checked:
     if native is dict:
         if isinstance(value, Map):
             return Checked(Truth.MAYBE if value.loose else Truth.YES, value)
-        if isinstance(value, (Seq, SetValue)) or (isinstance(value, Const) and (isinstance(value.value, (str, int, float, bool)) or value.value is None)):
+        if isinstance(value, (Seq, SetValue)) or (
+            isinstance(value, Const) and (isinstance(value.value, (str, int, float, bool)) or value.value is None)
+        ):
             return Checked(Truth.NO, value, "Input should be a valid dictionary")
         return Checked(Truth.MAYBE, value)
     if native is type:
@@ -543,17 +617,25 @@ def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
     if native in (bool, int, float, str):
         if isinstance(payload, Const):
             return _check_scalar(native, payload, value)
-        if isinstance(value, (Seq, Map, SetValue, Function, Class, Instance)) and not (isinstance(value, Instance) and value.cls.gap()):
+        if isinstance(value, (Seq, Map, SetValue, Function, Class, Instance)) and not (
+            isinstance(value, Instance) and value.cls.gap()
+        ):
             return Checked(Truth.NO, value, _PROBLEMS[native])
         return Checked(Truth.YES if isinstance(value, Unknown) and value.cls is cls else Truth.MAYBE, value)
     if native is type(None):
         if isinstance(value, Const):
             return Checked(Truth.YES if value.value is None else Truth.NO, value, "Input should be None")
-        return Checked(Truth.MAYBE if isinstance(value, (Unknown, External)) else Truth.NO, value, "Input should be None")
+        return Checked(
+            Truth.MAYBE if isinstance(value, (Unknown, External)) else Truth.NO, value, "Input should be None"
+        )
     if native is object:
         return Checked(Truth.YES, value)
     if native in (list, dict, tuple, set):
-        return _check_generic(machine, Form("", (), cls), value) if native is dict else Checked(machine.is_instance(value, cls), value, f"Input should be a valid {native.__name__}")
+        return (
+            _check_generic(machine, Form("", (), cls), value)
+            if native is dict
+            else Checked(machine.is_instance(value, cls), value, f"Input should be a valid {native.__name__}")
+        )
     answer = machine.is_instance(value, cls)
     if answer is not Truth.NO:
         return Checked(answer, value)
@@ -563,25 +645,46 @@ def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
             if machine.equal(member.content["_value_"], value) is Truth.YES:
                 return Checked(Truth.YES, member)
         if isinstance(value, Const):
-            listed = ", ".join(operators.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values())
+            listed = ", ".join(
+                operators.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values()
+            )
             return Checked(Truth.NO, value, f"Input should be {listed}")
         return Checked(Truth.MAYBE, value)
     if "fields" in cls.notes and isinstance(value, Map):
         try:
-            made = machine.call(cls, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)})
+            made = machine.call(
+                cls, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)}
+            )
         except Raised as raised:
-            return Checked(Truth.NO, value, raised.exits[0].message or f"Input should be a dictionary or an instance of {cls.name}")
+            return Checked(
+                Truth.NO, value, raised.exits[0].message or f"Input should be a dictionary or an instance of {cls.name}"
+            )
         return Checked(Truth.YES, made)
     if isinstance(value, Const) and (value.value is None or isinstance(value.value, (str, int, float, bool))):
-        if native is not None and (issubclass(native, os.PathLike) or native.__module__.startswith(("datetime", "decimal", "uuid"))):
+        if native is not None and (
+            issubclass(native, os.PathLike) or native.__module__.startswith(("datetime", "decimal", "uuid"))
+        ):
             return Checked(Truth.MAYBE, value)
         if cls.module.startswith(("collections", "typing")):
-            return Checked(Truth.NO if value.value is None else Truth.MAYBE, value, f"Input should be an instance of {cls.name}")
-        return Checked(Truth.NO, value, f"Input should be an instance of {cls.name}" if "fields" not in cls.notes else f"Input should be a dictionary or an instance of {cls.name}")
+            return Checked(
+                Truth.NO if value.value is None else Truth.MAYBE, value, f"Input should be an instance of {cls.name}"
+            )
+        return Checked(
+            Truth.NO,
+            value,
+            f"Input should be an instance of {cls.name}"
+            if "fields" not in cls.notes
+            else f"Input should be a dictionary or an instance of {cls.name}",
+        )
     return Checked(Truth.MAYBE, value)
 
 
-_PROBLEMS = {bool: "Input should be a valid boolean", int: "Input should be a valid integer", float: "Input should be a valid number", str: "Input should be a valid string"}
+_PROBLEMS = {
+    bool: "Input should be a valid boolean",
+    int: "Input should be a valid integer",
+    float: "Input should be a valid number",
+    str: "Input should be a valid string",
+}
 
 
 def _check_scalar(native: type, payload: Const, value: Value) -> Checked:
@@ -605,12 +708,20 @@ def _check_scalar(native: type, payload: Const, value: Value) -> Checked:
         if isinstance(host, int):
             return Checked(Truth.YES, value)
         if isinstance(host, float):
-            return Checked(Truth.YES, Const(int(host), value.origin)) if host.is_integer() else Checked(Truth.NO, value, "Input should be a valid integer, got a number with a fractional part")
+            return (
+                Checked(Truth.YES, Const(int(host), value.origin))
+                if host.is_integer()
+                else Checked(Truth.NO, value, "Input should be a valid integer, got a number with a fractional part")
+            )
         if isinstance(host, str):
             try:
                 return Checked(Truth.YES, Const(int(host.strip()), value.origin))
             except ValueError:
-                return Checked(Truth.NO, value, "Input should be a valid integer, unable to parse string as an integer") if not re.fullmatch(r"\s*[-+]?\d[\d_]*\.0*\s*", host) else Checked(Truth.MAYBE, value)
+                return (
+                    Checked(Truth.NO, value, "Input should be a valid integer, unable to parse string as an integer")
+                    if not re.fullmatch(r"\s*[-+]?\d[\d_]*\.0*\s*", host)
+                    else Checked(Truth.MAYBE, value)
+                )
         return Checked(Truth.MAYBE, value)
     if isinstance(host, bool):
         return Checked(Truth.YES, Const(float(host), value.origin))
@@ -669,7 +780,9 @@ def _adapter_class(machine: Machine) -> Value:
 
     def validate(machine: Machine, target: Value, value: Value) -> Value:
         if isinstance(target, Class) and "fields" in target.notes and isinstance(value, Map) and not value.loose:
-            return machine.call(target, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)})
+            return machine.call(
+                target, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)}
+            )
         checked = check(machine, target, value)
         if checked.accepted is Truth.NO:
             owner = target if isinstance(target, Class) else machine.natives.object
@@ -692,6 +805,7 @@ def _adapter_class(machine: Machine) -> Value:
         return validate(machine, target, parsed)
 
     cls.content["validate_json"] = Builtin("validate_json", validate_json)
-    cls.content["validate_python"] = Builtin("validate_python", lambda machine, given, named: validate(machine, machine.get(given[0], "target"), given[1]))
+    cls.content["validate_python"] = Builtin(
+        "validate_python", lambda machine, given, named: validate(machine, machine.get(given[0], "target"), given[1])
+    )
     return cls
-

@@ -17,6 +17,7 @@ from preflight.walk.values import (
     External,
     Form,
     Function,
+    Host,
     Implementation,
     Instance,
     ModuleValue,
@@ -26,7 +27,6 @@ from preflight.walk.values import (
     Unknown,
     Value,
 )
-
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -37,7 +37,19 @@ MAKERS: dict[str, Callable[[Machine], Value]] = {}
 #: names of libraries that say the same as another's
 ALIASES = {"typing_extensions": "typing", "regex": "re", "collections.abc": "collections.abc", "cloudpickle": "pickle"}
 #: libraries of which an unknown function is called freely: it changes nothing of ours and raises nothing we could say
-HARMLESS = ("logging", "warnings", "time", "atexit", "gc", "signal", "threading", "weakref", "traceback", "faulthandler", "tqdm")
+HARMLESS = (
+    "logging",
+    "warnings",
+    "time",
+    "atexit",
+    "gc",
+    "signal",
+    "threading",
+    "weakref",
+    "traceback",
+    "faulthandler",
+    "tqdm",
+)
 
 
 def function(*names: str) -> Callable[[Implementation], Implementation]:
@@ -51,7 +63,7 @@ def function(*names: str) -> Callable[[Implementation], Implementation]:
     return register
 
 
-def constant(name: str, thing: Any) -> None:
+def constant(name: str, thing: Host) -> None:
     """Registers a host constant of a library."""
     MAKERS[name] = lambda machine: machine.value(thing)
 
@@ -112,7 +124,9 @@ class Library:
 
     def environment(self, machine: Machine) -> Value:
         """``os.environ`` of the launch."""
-        return machine.strings({name: Const(text, f"environment variable {name}") for name, text in self.variables.items()})
+        return machine.strings(
+            {name: Const(text, f"environment variable {name}") for name, text in self.variables.items()}
+        )
 
     # --- names ---
 
@@ -144,7 +158,11 @@ class Library:
             return Const(value.name.rpartition(".")[2])
         if name == "__module__":
             return Const(value.name.rpartition(".")[0] or value.name)
-        inner = machine.modules.module(machine, f"{value.name}.{name}") if machine.modules.world.walked(f"{value.name}.{name}") else None
+        inner = (
+            machine.modules.module(machine, f"{value.name}.{name}")
+            if machine.modules.world.walked(f"{value.name}.{name}")
+            else None
+        )
         if isinstance(inner, ModuleValue):
             return inner
         known = self.external(machine, f"{value.name}.{name}")
@@ -220,9 +238,8 @@ class Library:
             return machine.is_instance(value, target) if target is not None else Truth.MAYBE
         if isinstance(cls, External):
             return self._forms.is_external_instance(machine, value, cls)
-        if isinstance(cls, Const):
-            if cls.value is None:
-                machine.fail("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union")
+        if isinstance(cls, Const) and cls.value is None:
+            machine.fail("TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union")
         return Truth.MAYBE
 
     def union(self, machine: Machine, left: Value, right: Value) -> Value | None:
@@ -243,7 +260,9 @@ class Library:
             return machine.call(target, arguments, keywords)
         return machine.unknown(f"calling {callee!r}")
 
-    def construct_native(self, machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    def construct_native(
+        self, machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]
+    ) -> Value:
         return self._builtin.construct(machine, cls, arguments, keywords)
 
     # --- attributes of what is not walked ---
@@ -295,7 +314,9 @@ class Library:
 
     def enter(self, machine: Machine, manager: Value) -> Value:
         if isinstance(manager, Const):
-            machine.fail("TypeError", f"'{type(manager.value).__name__}' object does not support the context manager protocol")
+            machine.fail(
+                "TypeError", f"'{type(manager.value).__name__}' object does not support the context manager protocol"
+            )
         machine.may_raise("a context manager of a library")
         return machine.unknown("what a context manager of a library gives")
 
@@ -308,20 +329,31 @@ class Library:
 
 
 def pure(name: str, host: Callable[..., Any]) -> Implementation:
-    """An implementation that runs a pure function of the host when all arguments are known, and knows nothing otherwise."""
+    """An implementation that runs a pure function of the host when all arguments are known, and knows nothing
+    otherwise.
+    """
     from preflight.walk.iteration import NotConcrete
 
     def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         every = [*arguments, *keywords.values()]
         options = next((value for value in every if isinstance(value, OneOf)), None)
         if options is not None:
-            return fork(machine, [lambda chosen=chosen: run(machine, *_replaced(arguments, keywords, options, chosen)) for chosen in options.options], "one of several arguments")
+            return fork(
+                machine,
+                [
+                    lambda chosen=chosen: run(machine, *_replaced(arguments, keywords, options, chosen))
+                    for chosen in options.options
+                ],
+                "one of several arguments",
+            )
         try:
             hosts = [callback(machine, value) for value in arguments]
             named = {key: callback(machine, value) for key, value in keywords.items()}
         except NotConcrete:
             machine.may_raise(f"{name} of values that are not known")
-            reason = next((value.reason for value in every if isinstance(value, Unknown)), f"{name} of values that are not known")
+            reason = next(
+                (value.reason for value in every if isinstance(value, Unknown)), f"{name} of values that are not known"
+            )
             return machine.unknown(reason)
         try:
             return machine.value(host(*hosts, **named))
@@ -333,11 +365,15 @@ def pure(name: str, host: Callable[..., Any]) -> Implementation:
     return run
 
 
-def _replaced(arguments: list[Value], keywords: dict[str, Value], old: Value, new: Value) -> tuple[list[Value], dict[str, Value]]:
-    return [new if value is old else value for value in arguments], {key: new if value is old else value for key, value in keywords.items()}
+def _replaced(
+    arguments: list[Value], keywords: dict[str, Value], old: Value, new: Value
+) -> tuple[list[Value], dict[str, Value]]:
+    return [new if value is old else value for value in arguments], {
+        key: new if value is old else value for key, value in keywords.items()
+    }
 
 
-def callback(machine: Machine, value: Value) -> Any:
+def callback(machine: Machine, value: Value) -> Host:
     """The host object of ``value``; a function of the walked program becomes a host function that walks it."""
     if isinstance(value, (Function, Builtin, Bound)):
         return lambda *arguments: machine.host(machine.call(value, [machine.value(argument) for argument in arguments]))
@@ -349,7 +385,12 @@ def callback(machine: Machine, value: Value) -> Any:
 def fail_as(machine: Machine, error: Exception) -> Value:
     """The walked program raises what the host raised for the same arguments."""
     made = machine.instance(machine.natives.of(type(error)))
-    made.content["args"] = machine.value(tuple(str(argument) if not isinstance(argument, (str, int, float, type(None))) else argument for argument in error.args))
+    made.content["args"] = machine.value(
+        tuple(
+            str(argument) if not isinstance(argument, (str, int, float, type(None))) else argument
+            for argument in error.args
+        )
+    )
     if isinstance(error, SyntaxError):
         made.content["msg"] = Const(error.msg)
     raise Raised((machine.exit(made, str(error)),))

@@ -33,17 +33,15 @@ from preflight.walk.values import (
     Class,
     Const,
     Descriptor,
-    Form,
     Function,
+    Host,
     Instance,
     Map,
     OneOf,
     Perhaps,
     Seq,
     SetValue,
-    Store,
     Stream,
-    Unknown,
     Value,
 )
 
@@ -67,17 +65,22 @@ for _module, _host in _PURE.items():
         if _name.startswith("_") or f"{_module}.{_name}" in _NOT_PURE:
             continue
         _thing = getattr(_host, _name)
-        if isinstance(_thing, type) or isinstance(_thing, type(re)):
+        if isinstance(_thing, (type, type(re))):
             continue
         if callable(_thing):
-            MAKERS.setdefault(f"{_module}.{_name}", lambda machine, name=f"{_module}.{_name}", thing=_thing: Builtin(name, pure(name, thing)))
+            MAKERS.setdefault(
+                f"{_module}.{_name}",
+                lambda machine, name=f"{_module}.{_name}", thing=_thing: Builtin(name, pure(name, thing)),
+            )
         else:
             constant(f"{_module}.{_name}", _thing)
 for _name in ("join", "basename", "dirname", "split", "splitext", "isabs", "normpath", "commonprefix", "commonpath"):
     function(f"os.path.{_name}")(pure(f"os.path.{_name}", getattr(posixpath, _name)))
 constant("os.sep", "/")
 constant("os.name", "posix")
-function("shutil.get_terminal_size", "os.get_terminal_size")(lambda machine, arguments, keywords: Const(os.terminal_size((80, 24))))
+function("shutil.get_terminal_size", "os.get_terminal_size")(
+    lambda machine, arguments, keywords: Const(os.terminal_size((80, 24)))
+)
 for _number, _name in enumerate(("CERT_NONE", "CERT_OPTIONAL", "CERT_REQUIRED")):
     constant(f"ssl.{_name}", _number)
 constant("sys.maxsize", 2**63 - 1)
@@ -103,8 +106,15 @@ def _attrgetter(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
 
 def _itemgetter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if len(arguments) == 1:
-        return Builtin("itemgetter", lambda machine, given, keywords: operators.get_item(machine, given[0], arguments[0]))
-    return Builtin("itemgetter", lambda machine, given, keywords: machine.tuple([operators.get_item(machine, given[0], key) for key in arguments]))
+        return Builtin(
+            "itemgetter", lambda machine, given, keywords: operators.get_item(machine, given[0], arguments[0])
+        )
+    return Builtin(
+        "itemgetter",
+        lambda machine, given, keywords: machine.tuple(
+            [operators.get_item(machine, given[0], key) for key in arguments]
+        ),
+    )
 
 
 # --- json ---
@@ -152,7 +162,10 @@ def _probe(name: str, *, folder: bool | None) -> None:
         value = operators._payload(arguments[0])
         if isinstance(value, Const):
             if isinstance(value.value, (type(None), float)):
-                machine.fail("TypeError", f"stat: path should be string, bytes, os.PathLike or integer, not {type(value.value).__name__}")
+                machine.fail(
+                    "TypeError",
+                    f"stat: path should be string, bytes, os.PathLike or integer, not {type(value.value).__name__}",
+                )
             answer = machine.library.files.kind(str(value.value))
             if answer is not None:
                 return Const(answer != "nothing" if folder is None else answer == ("folder" if folder else "file"))
@@ -266,8 +279,14 @@ def _wraps(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         if isinstance(wrapper, Function):
             machine.state.touch(wrapper)
             wrapper.content["__wrapped__"] = wrapped
+            for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+                found = machine.find(wrapped, name)
+                if found is not None and not isinstance(found, Perhaps):
+                    wrapper.content[name] = found
             if isinstance(wrapped, Function):
-                wrapper.content.update({name: item for name, item in wrapped.content.items() if name not in wrapper.content})
+                wrapper.content.update(
+                    {name: item for name, item in wrapped.content.items() if name not in wrapper.content}
+                )
         return wrapper
 
     if len(arguments) > 1:
@@ -305,7 +324,9 @@ def _cached(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     # a method that is cached must still bind: the wrapper is a built-in, which binds like a function
     attributes: dict[str, Value] = {
         "__wrapped__": target,
-        "cache_clear": Builtin("cache_clear", lambda machine, given, named: containers.DICT["clear"](machine, memory, [], {})),
+        "cache_clear": Builtin(
+            "cache_clear", lambda machine, given, named: containers.DICT["clear"](machine, memory, [], {})
+        ),
         "cache_info": Builtin("cache_info", lambda machine, given, named: machine.unknown("the statistics of a cache")),
         "__name__": Const(target.name),
         "__doc__": NONE,
@@ -363,7 +384,11 @@ def _or(machine: Machine, left: Value, right: Value) -> Value:
     from preflight.walk.truth import either
 
     answer = either(machine.truth(left), machine.truth(right))
-    return machine.unknown("a comparison", cls=machine.natives.bool) if answer is Truth.MAYBE else Const(answer is Truth.YES)
+    return (
+        machine.unknown("a comparison", cls=machine.natives.bool)
+        if answer is Truth.MAYBE
+        else Const(answer is Truth.YES)
+    )
 
 
 # --- itertools ---
@@ -391,7 +416,7 @@ def _chain_from(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     return _lazy(machine, values())
 
 
-def _eager(name: str, host: Any) -> None:
+def _eager(name: str, host: Host) -> None:
     """An itertools function over known lists: the host orders positions, the values stay ours."""
 
     @function(f"itertools.{name}")
@@ -399,7 +424,11 @@ def _eager(name: str, host: Any) -> None:
         def values() -> Iterator[Value]:
             lists: list[Any] = []
             for argument in arguments:
-                items = machine.items(argument) if not (isinstance(argument, Const) and not isinstance(argument.value, (str, range))) else None
+                items = (
+                    machine.items(argument)
+                    if not (isinstance(argument, Const) and not isinstance(argument.value, (str, range)))
+                    else None
+                )
                 if items is None and not isinstance(argument, Const):
                     raise Unclear(f"the values of {name} are not known")
                 lists.append(items if items is not None else argument.value)  # pyrefly: ignore
@@ -410,9 +439,21 @@ def _eager(name: str, host: Any) -> None:
         return _lazy(machine, values())
 
 
-for _name in ("product", "permutations", "combinations", "pairwise", "zip_longest", "islice"):
+for _name in ("product", "permutations", "combinations", "pairwise", "zip_longest"):
     if hasattr(itertools, _name):
         _eager(_name, getattr(itertools, _name))
+
+
+@function("itertools.islice")
+def _islice(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    def values() -> Iterator[Value]:
+        try:
+            bounds = [machine.host(argument) for argument in arguments[1:]]
+        except NotConcrete:
+            raise Unclear("how much of an iterator is taken is not known") from None
+        yield from itertools.islice(machine.iterate(arguments[0]), *bounds)
+
+    return _lazy(machine, values())
 
 
 @function("itertools.repeat")
@@ -428,7 +469,9 @@ def _repeat(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
 @function("itertools.count")
 def _count(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     try:
-        return _lazy(machine, (Const(number) for number in itertools.count(*(machine.host(argument) for argument in arguments))))
+        return _lazy(
+            machine, (Const(number) for number in itertools.count(*(machine.host(argument) for argument in arguments)))
+        )
     except NotConcrete:
         return machine.unknown("a count that is not known")
 
@@ -557,7 +600,11 @@ def _exit_stream(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
                 machine.may_raise(str(unclear))
         return FALSE
     # an exception is thrown into the generator: only one that has no handler around its yield surely lets it pass
-    return FALSE if isinstance(stream, Stream) and not _catches(manager, stream) else machine.unknown("whether a context manager swallows an exception")
+    return (
+        FALSE
+        if isinstance(stream, Stream) and not _catches(manager, stream)
+        else machine.unknown("whether a context manager swallows an exception")
+    )
 
 
 def _catches(manager: Instance, stream: Stream) -> bool:
@@ -609,7 +656,11 @@ def _make_suppress(machine: Machine) -> Value:
         if isinstance(given[1], Const):
             return FALSE
         answer = classes.is_subclass(machine, given[1], machine.get(given[0], "classes"))
-        return machine.unknown("whether an exception is swallowed") if answer is Truth.MAYBE else Const(answer is Truth.YES)
+        return (
+            machine.unknown("whether an exception is swallowed")
+            if answer is Truth.MAYBE
+            else Const(answer is Truth.YES)
+        )
 
     cls = Class("suppress", (machine.natives.object,), 0, module="contextlib")
     cls.mro = (cls, machine.natives.object)
@@ -672,7 +723,9 @@ def _make_logger(machine: Machine) -> Value:
         return Builtin("logger method", log)
 
     cls.content["__getattr__"] = Builtin("__getattr__", attribute)
-    cls.content["isEnabledFor"] = Builtin("isEnabledFor", lambda machine, given, named: machine.unknown("the log level", cls=machine.natives.bool))
+    cls.content["isEnabledFor"] = Builtin(
+        "isEnabledFor", lambda machine, given, named: machine.unknown("the log level", cls=machine.natives.bool)
+    )
     return machine.instance(cls)
 
 
@@ -705,7 +758,9 @@ def _push_to_hub(machine: Machine) -> Value:
     cls = Class("PushToHubMixin", (machine.natives.object,), 0, module="transformers.utils.hub")
     cls.mro = (cls, machine.natives.object)
     for name in ("push_to_hub", "_upload_modified_files", "_get_files_timestamps", "_create_repo"):
-        cls.content[name] = Builtin(name, lambda machine, given, named, name=name: machine.unknown(f"the result of {name}"))
+        cls.content[name] = Builtin(
+            name, lambda machine, given, named, name=name: machine.unknown(f"the result of {name}")
+        )
     return cls
 
 

@@ -14,10 +14,34 @@ if TYPE_CHECKING:
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
-for _name in (
-    "float16 bfloat16 float32 float64 half float double int8 int16 int32 int64 uint8 bool float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
-    "float8_e5m2fnuz float8_e8m0fnu complex64 long short int uint16 uint32 uint64 float4_e2m1fn_x2"
-).split():
+for _name in [
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "half",
+    "float",
+    "double",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "bool",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "complex64",
+    "long",
+    "short",
+    "int",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float4_e2m1fn_x2",
+]:
     MAKERS[f"torch.{_name}"] = lambda machine, name=_name: _dtype(machine, name)
 
 _SAME = {"half": "float16", "float": "float32", "double": "float64", "long": "int64", "short": "int16", "int": "int32"}
@@ -42,7 +66,9 @@ def _dtype(machine: Machine, name: str) -> Value:
     made.content["is_floating_point"] = Const("float" in name)
     if digits := "".join(character for character in name.partition("_")[0] if character.isdigit()):
         made.content["itemsize"] = Const(max(1, int(digits) // 8))
-    cls.content.setdefault("__repr__", Builtin("__repr__", lambda machine, given, named: machine.get(given[0], "__text__")))
+    cls.content.setdefault(
+        "__repr__", Builtin("__repr__", lambda machine, given, named: machine.get(given[0], "__text__"))
+    )
     return made
 
 
@@ -56,7 +82,11 @@ def _module(machine: Machine) -> Value:
 
     def register(machine: Machine, given: Arguments, named: Keywords) -> Value:
         receiver, name = given[0], given[1] if len(given) > 1 else named.get("name", NONE)
-        value = given[2] if len(given) > 2 else next((named[key] for key in ("tensor", "param", "module") if key in named), NONE)
+        value = (
+            given[2]
+            if len(given) > 2
+            else next((named[key] for key in ("tensor", "param", "module") if key in named), NONE)
+        )
         if isinstance(receiver, Instance) and isinstance(name, Const):
             attributes.assign_plain(machine, receiver, name.value, value)
         return NONE
@@ -74,16 +104,42 @@ def _module(machine: Machine) -> Value:
     for name in ("eval", "train", "to", "cuda", "cpu", "requires_grad_", "half", "bfloat16", "float"):
         cls.content[name] = Builtin(name, lambda machine, given, named: given[0])
     for name in _METHODS:
-        cls.content[name] = Builtin(name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}"))
+        cls.content[name] = Builtin(
+            name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
+        )
     machine.library._made["preflight.Module"] = cls
     return cls
 
 
-_METHODS = (
-    "parameters named_parameters modules named_modules children named_children buffers named_buffers state_dict load_state_dict apply "
-    "get_parameter get_submodule get_buffer zero_grad __call__ forward _apply _load_from_state_dict register_forward_hook "
-    "register_forward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook compile extra_repr to_empty __dir__"
-).split()
+_METHODS = [
+    "parameters",
+    "named_parameters",
+    "modules",
+    "named_modules",
+    "children",
+    "named_children",
+    "buffers",
+    "named_buffers",
+    "state_dict",
+    "load_state_dict",
+    "apply",
+    "get_parameter",
+    "get_submodule",
+    "get_buffer",
+    "zero_grad",
+    "__call__",
+    "forward",
+    "_apply",
+    "_load_from_state_dict",
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook",
+    "compile",
+    "extra_repr",
+    "to_empty",
+    "__dir__",
+]
 
 
 @function("torch.cuda.is_available")
