@@ -1,4 +1,4 @@
-"""The walk on the parts of Python that vLLM's start-up uses: each program is run by CPython and walked, with one result."""
+"""The walk on the parts of Python that start-up uses: each program is run by CPython and walked, with one result."""
 
 from __future__ import annotations
 
@@ -235,7 +235,8 @@ class Color(enum.Enum):
 class Kind(str, enum.Enum):
     A = "a"
 def main(a, b):
-    return Color(2).name, Color["RED"].describe(), [c.name for c in Color], Color.ALIAS is Color.RED, Kind.A == "a", Color.RED in {Color.RED: 1}
+    found = Color.ALIAS is Color.RED, Kind.A == "a", Color.RED in {Color.RED: 1}
+    return Color(2).name, Color["RED"].describe(), [c.name for c in Color], found
 """,
     "an enum without that value": """
 import enum
@@ -373,7 +374,8 @@ from typing import Literal, Optional, Union, get_args, get_origin
 Inner = Literal["a", "b"]
 Outer = Literal["c", Inner]
 def main(a, b):
-    return get_args(Outer), get_origin(list[int]) is list, get_args(dict[str, int])[0] is str, type(None) in get_args(Optional[int])
+    first = get_args(dict[str, int])[0] is str
+    return get_args(Outer), get_origin(list[int]) is list, first, type(None) in get_args(Optional[int])
 """,
     "walrus, star arguments, slices, formats": """
 def f(*args, k, **rest):
@@ -394,7 +396,8 @@ def main(a, b):
     groups = defaultdict(list)
     groups["x"].append(1)
     popped = d.pop("a")
-    return d, popped, dict(groups), {1, 2} & {2, 3}, {1} <= {1, 2}, sorted(d.keys() - {"b"}), OrderedDict(x=1)["x"], Counter("aab")["a"]
+    rest = sorted(d.keys() - {"b"})
+    return d, popped, dict(groups), {1, 2} & {2, 3}, {1} <= {1, 2}, rest, OrderedDict(x=1)["x"], Counter("aab")["a"]
 """,
     "itertools and functools": """
 import functools, itertools, operator
@@ -455,7 +458,8 @@ class C:
         pass
 def main(a, b):
     p = inspect.signature(f).parameters
-    return list(p), p["y"].default, p["kwargs"].kind == inspect.Parameter.VAR_KEYWORD, list(inspect.signature(C.__init__).parameters)
+    last = p["kwargs"].kind == inspect.Parameter.VAR_KEYWORD
+    return list(p), p["y"].default, last, list(inspect.signature(C.__init__).parameters)
 """,
 }
 

@@ -62,6 +62,8 @@ class Body:
     done: set[int] = field(default_factory=set)
     #: names of imports of several names that were bound one by one
     imported: set[tuple[int, str]] = field(default_factory=set)
+    #: names of which every statement was run
+    settled: set[str] = field(default_factory=set)
     #: statements that raised when they were run, with what they raised
     failed: dict[int, tuple[Exit, ...]] = field(default_factory=dict)
 
@@ -226,6 +228,8 @@ class Modules:
     def read(self, machine: Machine, module: ModuleValue, name: str) -> Value | None:
         """The global ``name`` of ``module``; None when it is not there."""
         body = self._bodies[module.name]
+        if name in body.settled and name in module.content:
+            return module.content[name]
         binding = body.binding.get(name)
         if binding is not None:
             pending = [
@@ -236,6 +240,7 @@ class Modules:
             ]
             for index in sorted(set(pending)):
                 self._run(machine, module, body, index, name)
+            body.settled.add(name)
         found = module.content.get(name)
         if found is not None:
             return found
