@@ -96,6 +96,7 @@ def _not_entered(machine: Machine, function: Function, arguments: list[Value], k
     """The result of a function of the tree for which there is no budget; it may change all it can reach."""
     reason = f"{function.qualname} was not entered"
     machine.escape([*arguments, *keywords.values(), function], reason, deep=True)
+    machine.forget_globals(function.closure.module, scope_of(function).globals, reason)
     machine.may_raise(reason)
     return machine.unknown(reason)
 

@@ -56,6 +56,14 @@ def make_runner(config):
     return GPUModelRunner(config, torch.device("cuda"))
 
 
+def construct(config):
+    """The target model, layer by layer, without weights."""
+    from vllm.config import set_current_vllm_config
+    from vllm.model_executor.model_loader.utils import initialize_model
+    with set_current_vllm_config(config):
+        return initialize_model(config)
+
+
 def load_models(runner):
     """The target and the drafter are loaded and fitted to each other."""
     runner.load_model()

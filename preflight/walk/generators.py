@@ -8,9 +8,9 @@ import ast
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from preflight.walk.outcomes import BREAK, CONTINUE, NEXT, Break, GaveUp, Outcome, Raised, Return
+from preflight.walk.outcomes import BREAK, CONTINUE, NEXT, Break, Outcome, Raise, Raised, Return
 from preflight.walk.truth import Truth
-from preflight.walk.values import NONE, Stream, Unknown, Value
+from preflight.walk.values import NONE, Stream, Value
 
 if TYPE_CHECKING:
     from preflight.walk.frames import Frame
@@ -35,6 +35,7 @@ def run(machine: Machine, frame: Frame, node: ast.FunctionDef) -> Iterator[Value
         except StopIteration as stop:
             return stop.value.value if isinstance(stop.value, Return) else NONE
         except Lost as lost:
+            machine.forget_globals(frame.module, frame.scope.globals, str(lost))
             raise Unclear(str(lost)) from None
         finally:
             machine.frames.pop()
@@ -121,15 +122,8 @@ def _statement(machine: Machine, frame: Frame, node: ast.stmt) -> Walk:
                 return NEXT
             if isinstance(outcome, Return):
                 return outcome
-    if isinstance(node, ast.Try) and not node.handlers:
-        # try/finally, the usual shape of a context manager; closing the generator runs no more of it
-        try:
-            outcome = yield from _block(machine, frame, node.body)
-        except Raised:
-            _plain(machine, node.finalbody)
-            raise
-        ended = yield from _block(machine, frame, node.finalbody)
-        return ended if ended is not NEXT else outcome
+    if isinstance(node, ast.Try):
+        return (yield from _try(machine, frame, node))
     if isinstance(node, ast.With):
         entered = []
         for item in node.items:
@@ -145,6 +139,45 @@ def _statement(machine: Machine, frame: Frame, node: ast.stmt) -> Walk:
     raise Lost(f"a yield inside {type(node).__name__} is not modelled")
 
 
+def _try(machine: Machine, frame: Frame, node: ast.Try) -> Walk:
+    """``try`` around a ``yield``; an exception that the consumer throws in is no business of the walk."""
+    outcome: Outcome
+    try:
+        outcome = yield from _block(machine, frame, node.body)
+        if outcome is NEXT:
+            outcome = yield from _block(machine, frame, node.orelse)
+    except Raised as raised:
+        outcome = yield from _handlers(machine, frame, node, raised)
+    ended = yield from _block(machine, frame, node.finalbody)
+    if ended is NEXT and isinstance(outcome, Raise):
+        raise Raised(outcome.exits)
+    return ended if ended is not NEXT else outcome
+
+
+def _handlers(machine: Machine, frame: Frame, node: ast.Try, raised: Raised) -> Walk:
+    """The first handler that surely catches what was raised in the body."""
+    if not node.handlers:
+        return Raise(raised.exits)
+    if len(raised.exits) > 1:
+        raise Lost("a generator handles one of several exceptions")
+    exit = raised.exits[0]
+    for handler in node.handlers:
+        answer = Truth.YES if handler.type is None else machine.catches(exit, machine.evaluate(handler.type))
+        if answer is Truth.MAYBE:
+            raise Lost("whether a generator handles an exception is not known")
+        if answer is Truth.YES:
+            if handler.name:
+                machine.store(ast.Name(handler.name, ast.Store()), exit.error)
+            frame.caught.append(exit.error)
+            try:
+                return (yield from _block(machine, frame, handler.body))
+            except Raised as again:
+                return Raise(again.exits)
+            finally:
+                frame.caught.pop()
+    return Raise(raised.exits)
+
+
 def _yield(machine: Machine, node: ast.expr) -> Generator[Value, Value, Value]:
     if isinstance(node, ast.Yield):
         return (yield machine.evaluate(node.value) if node.value is not None else NONE)
@@ -155,11 +188,3 @@ def _yield(machine: Machine, node: ast.expr) -> Generator[Value, Value, Value]:
             return machine.unknown("the value of a generator's return")
         return NONE
     raise Lost("a yield inside an expression is not modelled")
-
-
-def unclear(machine: Machine, reason: str) -> Unknown:
-    machine.doubt("walk-generator", reason)
-    return machine.unknown(reason)
-
-
-__all__ = ["GaveUp", "Lost", "Unclear", "holds_yield", "run", "unclear"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from preflight.model import Step
-from preflight.walk import attributes, calls, classes, expressions, iteration, operators, statements
+from preflight.walk import attributes, calls, classes, expressions, iteration, operators, statements, tries
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.outcomes import Condition, Exit, GaveUp, Outcome, Raise, Raised
@@ -21,6 +21,7 @@ from preflight.walk.values import (
     Host,
     Instance,
     Map,
+    ModuleValue,
     OneOf,
     Perhaps,
     Place,
@@ -252,6 +253,11 @@ class Machine:
             elif isinstance(value, Function) and deep and value.closure.kind == "function":
                 todo.append(value.closure)
 
+    def forget_globals(self, module: ModuleValue, names: set[str], reason: str) -> None:
+        """Code of ``module`` that declares ``names`` global is not walked: what they hold is not known."""
+        for name in names:
+            self.modules.bind(self, module, name, self.unknown(reason))
+
     def loosen(self, store: Store, reason: str, *, clear: bool) -> None:
         """``store`` may hold more than is known; with ``clear`` nothing of what it held is sure."""
         self.state.touch(store)
@@ -295,6 +301,10 @@ class Machine:
 
     def is_instance(self, value: Value, cls: Value) -> Truth:
         return classes.is_instance(self, value, cls)
+
+    def catches(self, exit: Exit, wanted: Value) -> Truth:
+        """Whether a handler for ``wanted`` catches an exception."""
+        return tries.matches(self, exit, wanted)
 
     def truth(self, value: Value) -> Truth:
         return operators.truth(self, value)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import classes, operators
-from preflight.walk.generators import Unclear
+from preflight.walk.generators import Unclear, holds_yield
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
 from preflight.walk.library.builtin import constructor
@@ -46,6 +46,8 @@ from preflight.walk.values import (
 )
 
 if TYPE_CHECKING:
+    import ast
+
     from preflight.walk.machine import Machine
 
 Arguments = list[Value]
@@ -550,6 +552,7 @@ def _contextmanager(machine: Machine, arguments: Arguments, keywords: Keywords) 
         stream = machine.call(target, given, named)
         manager = machine.instance(_manager_class(machine))
         manager.content["stream"] = stream
+        manager.content["catches"] = Const(_catches(target))
         return manager
 
     return Builtin(f"contextmanager of {target!r}", make)
@@ -599,20 +602,32 @@ def _exit_stream(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
             except Unclear as unclear:
                 machine.may_raise(str(unclear))
         return FALSE
-    # an exception is thrown into the generator: only one that has no handler around its yield surely lets it pass
-    return (
-        FALSE
-        if isinstance(stream, Stream) and not _catches(manager, stream)
-        else machine.unknown("whether a context manager swallows an exception")
-    )
+    # an exception is thrown into the generator: one that has no handler around its yield lets it pass
+    catches = manager.content["catches"]
+    if isinstance(catches, Const) and not catches.value:
+        return FALSE
+    return machine.unknown("whether a context manager swallows an exception")
 
 
-def _catches(manager: Instance, stream: Stream) -> bool:
+def _catches(target: Value) -> bool:
+    """Whether a handler around a yield of a generator may swallow an exception: one that surely raises does not."""
     import ast
 
-    frame = getattr(stream.source, "gi_frame", None)
-    node = frame.f_locals.get("node") if frame is not None else None
-    return node is None or any(isinstance(inner, (ast.ExceptHandler, ast.With)) for inner in ast.walk(node))
+    if not isinstance(target, Function):
+        return True
+    for inner in ast.walk(target.node):
+        if not (isinstance(inner, ast.Try) and any(holds_yield(statement) for statement in inner.body)):
+            continue
+        if not all(isinstance(handler.body[-1], ast.Raise) and not _leaves(handler) for handler in inner.handlers):
+            return True
+    return False
+
+
+def _leaves(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler may end before its last statement."""
+    import ast
+
+    return any(isinstance(inner, (ast.Return, ast.Break, ast.Continue, ast.Yield)) for inner in ast.walk(handler))
 
 
 @function("contextlib.nullcontext")
