@@ -124,6 +124,25 @@ def _annotation(machine: Machine, target: Function, argument: ast.arg) -> Value:
         machine.frames.pop()
 
 
+@function("inspect.getattr_static")
+def _getattr_static(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """What the class holds, without any descriptor being asked."""
+    owner, name = arguments[0], arguments[1]
+    cls = owner if isinstance(owner, Class) else owner.cls if isinstance(owner, Instance) else None
+    if cls is None or not isinstance(name, Const):
+        return machine.unknown("an attribute of something that is not known")
+    if isinstance(owner, Instance) and name.value in owner.content:
+        return owner.content[name.value]
+    found = classes.lookup(cls, str(name.value))
+    if found.value is not None and found.sure:
+        return found.value
+    if not found.sure or (isinstance(owner, Instance) and owner.loose):
+        return machine.unknown("an attribute of a class that is not wholly known")
+    if len(arguments) > 2:
+        return arguments[2]
+    return machine.fail("AttributeError", str(name.value), missing=(owner, str(name.value)))
+
+
 @function("inspect.isclass")
 def _isclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     value = arguments[0]

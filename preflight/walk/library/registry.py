@@ -49,6 +49,7 @@ HARMLESS = (
     "traceback",
     "faulthandler",
     "tqdm",
+    "opentelemetry",
 )
 
 
