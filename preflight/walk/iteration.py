@@ -98,7 +98,7 @@ def advance(machine: Machine, stream: Stream) -> Value | None:
     if stream.loose:
         raise Unclear(stream.loose)
     state = machine.state
-    if any(stream.serial < segment.start for segment in state.segments):
+    if state.segments and stream.serial < state.segments[-1].start:
         # it may have to be undone, and a host generator cannot: after the arm it is not known where it stands
         saved = stream.loose
         stream.loose = "an iterator was advanced under a condition that is not known"

@@ -47,6 +47,7 @@ class Limits:
     )
     depth: int = 90  #: calls inside calls
     rounds: int = 5_000  #: rounds of one loop
+    waiting: int = 80  #: possible raises that a ``try`` keeps apart, with the state each leaves
     size: int = 1_000_000  #: items of one list, characters of one string
 
 
@@ -200,7 +201,7 @@ class Machine:
 
     def may_raise(self, reason: str) -> None:
         """Something that is not known happens here; a ``try`` around it may have to catch what it raises."""
-        if self.state.tries:
+        if self.state.tries and len(self.state.pendings) < self.limits.waiting:
             exit = Exit(self.unknown(reason), None, None, self.place(), self.trail())
             self.pend(Raise((exit,)))
 

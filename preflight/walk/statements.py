@@ -654,7 +654,8 @@ def _with_items(machine: Machine, node: ast.With, items: list[ast.withitem]) -> 
         arms = [*run_arm(machine, lambda: NEXT), *run_arm(machine, lambda: Raise(exits))]
         return settle(machine, arms, why(machine, node))
 
-    return tries.guarded(machine, node, lambda: _with_items(machine, node, items[1:]), left)
+    stops = tries.may_swallow(machine, manager)
+    return tries.guarded(machine, node, lambda: _with_items(machine, node, items[1:]), left, stops=stops)
 
 
 def _try(machine: Machine, node: ast.Try) -> Outcome:

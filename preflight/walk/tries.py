@@ -10,13 +10,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from preflight.walk.classes import is_subclass
+from preflight.walk.classes import is_subclass, lookup
 from preflight.walk.outcomes import NEXT, Arm, Exit, Outcome, Raise, Raised, collect, run_arm, settle
 from preflight.walk.truth import Truth
-from preflight.walk.values import Class, Const, External, Instance, Seq, Value
+from preflight.walk.values import Class, Const, External, Function, Instance, OneOf, Seq, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
+
+
+def may_swallow(machine: Machine, manager: Value) -> bool:
+    """Whether the ``__exit__`` of a context manager may stop an exception; those of libraries do not, unless known."""
+    if isinstance(manager, OneOf):
+        return any(may_swallow(machine, option) for option in manager.options)
+    if not isinstance(manager, Instance):
+        return False
+    catches = manager.content.get("catches")
+    if isinstance(catches, Const):
+        return bool(catches.value)
+    leaving = lookup(manager.cls, "__exit__").value
+    if isinstance(leaving, Function) and isinstance(leaving.node, ast.FunctionDef):
+        returns = [inner.value for inner in ast.walk(leaving.node) if isinstance(inner, ast.Return)]
+        return any(value is not None and not (isinstance(value, ast.Constant) and not value.value) for value in returns)
+    return manager.cls.name == "suppress"
 
 
 def execute_try(machine: Machine, node: ast.Try) -> Outcome:
@@ -30,25 +46,35 @@ def execute_try(machine: Machine, node: ast.Try) -> Outcome:
             raise Raised(exits)
         return outcome
 
-    return guarded(machine, node, lambda: _handled(machine, node), finally_)
+    leaving = (ast.Return, ast.Break, ast.Continue)
+    stops = any(isinstance(inner, leaving) for statement in node.finalbody for inner in ast.walk(statement))
+    return guarded(machine, node, lambda: _handled(machine, node), finally_, stops=stops)
 
 
 def guarded(
-    machine: Machine, node: ast.stmt, body: Callable[[], Outcome], after: Callable[[tuple[Exit, ...] | None], Outcome]
+    machine: Machine,
+    node: ast.stmt,
+    body: Callable[[], Outcome],
+    after: Callable[[tuple[Exit, ...] | None], Outcome],
+    *,
+    stops: bool,
 ) -> Outcome:
-    """Walk ``body``; then, however it ended, ``after`` (given the exceptions when it raised). An outcome of ``after``
-    other than NEXT wins.
+    """Walk ``body``; then, however it ended, ``after`` (given the exceptions when it raised).
+
+    An outcome of ``after`` other than NEXT wins. Where it never ``stops`` an exception, what may be raised inside needs
+    no keeping unless something around it may catch.
     """
     state = machine.state
     base = len(state.pendings)
-    state.tries += 1
+    kept = 1 if stops or state.tries else 0
+    state.tries += kept
     outcome: Outcome
     try:
         outcome = body()
     except Raised as raised:
         outcome = Raise(raised.exits)
     finally:
-        state.tries -= 1
+        state.tries -= kept
     if len(state.pendings) == base:
         return _after(outcome, after)
     arms: list[Arm] = []
