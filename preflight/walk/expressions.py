@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from preflight.walk import operators
+from preflight.walk import arithmetic, comparison, operands, subscripts, texts
 from preflight.walk.calls import REST, Spread
 from preflight.walk.frames import Frame, Scope, scan
 from preflight.walk.generators import Unclear
@@ -113,7 +113,7 @@ def _subscript(machine: Machine, node: ast.Subscript) -> Value:
     value = machine.evaluate(node.value)
     key = machine.evaluate(node.slice)
     machine.frame.node = node
-    return operators.get_item(machine, value, key)
+    return subscripts.get_item(machine, value, key)
 
 
 def _slice(machine: Machine, node: ast.Slice) -> Value:
@@ -177,7 +177,7 @@ def _dict(machine: Machine, node: ast.Dict) -> Value:
             key_value = machine.evaluate(key)
             item = machine.evaluate(value)
             machine.frame.node = node
-            operators.store_item(machine, made, key_value, item)
+            subscripts.store_item(machine, made, key_value, item)
     return made
 
 
@@ -196,7 +196,7 @@ def merge(machine: Machine, made: Map, source: Value) -> None:
                 before = made.content.get(hashed)
                 made.content[hashed] = (
                     key,
-                    value if before is None else operators.join_values(machine, _bound(before[1]), value.value),
+                    value if before is None else operands.join_values(machine, _bound(before[1]), value.value),
                 )
             else:
                 made.content[hashed] = (key, value)
@@ -343,7 +343,7 @@ def _bool_from(machine: Machine, node: ast.BoolOp, index: int) -> Value:
         else:
             stopped = Unknown(value.reason, value.place, truthy=stops_on is Truth.YES, cls=value.cls)
     arms = [*run_arm(machine, lambda: Return(stopped)), *run_arm(machine, rest)]
-    outcome = settle(machine, arms, operators._why(machine) if not isinstance(value, Unknown) else value.reason)
+    outcome = settle(machine, arms, operands.why(machine) if not isinstance(value, Unknown) else value.reason)
     assert isinstance(outcome, Return)
     return outcome.value
 
@@ -360,7 +360,7 @@ def _ifexp(machine: Machine, node: ast.IfExp) -> Value:
         return Return(machine.evaluate(node.body if wanted else node.orelse))
 
     arms = [*run_arm(machine, lambda: arm(True)), *run_arm(machine, lambda: arm(False))]
-    outcome = settle(machine, arms, operators._why(machine))
+    outcome = settle(machine, arms, operands.why(machine))
     assert isinstance(outcome, Return)
     return outcome.value
 
@@ -372,7 +372,7 @@ def _compare(machine: Machine, node: ast.Compare) -> Value:
 def _compare_from(machine: Machine, node: ast.Compare, left: Value, index: int) -> Value:
     right = machine.evaluate(node.comparators[index])
     machine.frame.node = node
-    result = operators.compare(machine, node.ops[index], left, right)
+    result = comparison.compare(machine, node.ops[index], left, right)
     if index == len(node.ops) - 1:
         return result
     truth = machine.truth(result)
@@ -384,7 +384,7 @@ def _compare_from(machine: Machine, node: ast.Compare, left: Value, index: int) 
         *run_arm(machine, lambda: Return(FALSE)),
         *run_arm(machine, lambda: Return(_compare_from(machine, node, right, index + 1))),
     ]
-    outcome = settle(machine, arms, operators._why(machine))
+    outcome = settle(machine, arms, operands.why(machine))
     assert isinstance(outcome, Return)
     return outcome.value
 
@@ -393,13 +393,13 @@ def _binary(machine: Machine, node: ast.BinOp) -> Value:
     left = machine.evaluate(node.left)
     right = machine.evaluate(node.right)
     machine.frame.node = node
-    return operators.binary(machine, node.op, left, right)
+    return arithmetic.binary(machine, node.op, left, right)
 
 
 def _unary(machine: Machine, node: ast.UnaryOp) -> Value:
     value = machine.evaluate(node.operand)
     machine.frame.node = node
-    return operators.unary(machine, node.op, value)
+    return arithmetic.unary(machine, node.op, value)
 
 
 def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:
@@ -457,7 +457,7 @@ def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | None:
     if part.conversion in (-1, 115) and isinstance(value, Const) and not specification:
         return str(value.value)
     if part.conversion in (114, 97):
-        return operators.text(machine, value, quoted=True)
+        return texts.text(machine, value, quoted=True)
     if specification:
         host = value.payload if isinstance(value, Instance) and value.payload is not None else value
         if not isinstance(host, Const):
@@ -466,7 +466,7 @@ def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | None:
             return format(host.value, specification)
         except (TypeError, ValueError) as error:
             machine.fail(type(error).__name__, str(error))
-    return operators.text(machine, value)
+    return texts.text(machine, value)
 
 
 def _formatted(machine: Machine, node: ast.FormattedValue) -> Value:
@@ -559,7 +559,7 @@ def _dictcomp(machine: Machine, node: ast.DictComp) -> Value:
 
     def take() -> None:
         key = machine.evaluate(node.key)
-        operators.store_item(machine, made, key, machine.evaluate(node.value))
+        subscripts.store_item(machine, made, key, machine.evaluate(node.value))
 
     reason = _collect(machine, node, take)
     if reason:

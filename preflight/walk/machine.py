@@ -8,7 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from preflight.model import Step
-from preflight.walk import attributes, calls, classes, expressions, iteration, operators, statements, tries
+from preflight.walk import (
+    attributes,
+    calls,
+    classes,
+    equality,
+    expressions,
+    iteration,
+    statements,
+    subscripts,
+    texts,
+    tries,
+)
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.outcomes import Condition, Exit, GaveUp, Outcome, Raise, Raised
@@ -135,7 +146,7 @@ class Machine:
         """A dict; a key that is not known makes it loose."""
         made = Map(self.natives.dict, {}, self.state.fresh())
         for key, value in pairs:
-            operators.store_item(self, made, key, value)
+            subscripts.store_item(self, made, key, value)
         return made
 
     def strings(self, pairs: dict[str, Value]) -> Map:
@@ -145,7 +156,7 @@ class Machine:
     def set(self, items: list[Value], kind: Class | None = None) -> Value:
         made = SetValue(kind if kind is not None else self.natives.set, {}, self.state.fresh())
         for item in items:
-            operators.add_element(self, made, item)
+            subscripts.add_element(self, made, item)
         return made
 
     def instance(self, cls: Class, payload: Value | None = None) -> Instance:
@@ -308,10 +319,10 @@ class Machine:
         return tries.matches(self, exit, wanted)
 
     def truth(self, value: Value) -> Truth:
-        return operators.truth(self, value)
+        return equality.truth(self, value)
 
     def equal(self, left: Value, right: Value) -> Truth:
-        return operators.equal(self, left, right)
+        return equality.equal(self, left, right)
 
     def iterate(self, value: Value) -> Iterator[Value]:
         return iteration.iterate(self, value)
@@ -321,7 +332,7 @@ class Machine:
 
     def text(self, value: Value) -> str | None:
         """``str(value)`` where it is known."""
-        return operators.text(self, value)
+        return texts.text(self, value)
 
     def host(self, value: Value) -> Host:
         """The host object of a wholly known value; raises ``NotConcrete`` otherwise."""

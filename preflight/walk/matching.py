@@ -61,7 +61,7 @@ def _matches(machine: Machine, pattern: ast.pattern, subject: Value, bound: dict
     if isinstance(pattern, ast.MatchValue):
         return machine.equal(subject, machine.evaluate(pattern.value))
     if isinstance(pattern, ast.MatchSingleton):
-        from preflight.walk.operators import identical
+        from preflight.walk.equality import identical
 
         return identical(subject, machine.value(pattern.value))
     if isinstance(pattern, ast.MatchOr):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes, classes, narrowing, operators, tries
+from preflight.walk import arithmetic, attributes, classes, narrowing, operands, subscripts, texts, tries
 from preflight.walk.generators import Unclear
 from preflight.walk.outcomes import (
     BREAK,
@@ -67,7 +67,7 @@ def store(machine: Machine, target: ast.expr, value: Value) -> None:
         owner = machine.evaluate(target.value)
         key = machine.evaluate(target.slice)
         machine.frame.node = target
-        operators.set_item(machine, owner, key, value)
+        subscripts.set_item(machine, owner, key, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(machine, target, value)
     elif isinstance(target, ast.Starred):
@@ -105,7 +105,7 @@ def _unpack(machine: Machine, target: ast.Tuple | ast.List, value: Value) -> Non
             for index, element in enumerate(target.elts):
                 part = lists[0][index]  # pyrefly: ignore
                 for found in lists[1:]:
-                    part = operators.join_values(machine, part, found[index])  # pyrefly: ignore
+                    part = operands.join_values(machine, part, found[index])  # pyrefly: ignore
                 store(machine, element, part)
             return
     items = machine.items(value)
@@ -162,22 +162,22 @@ def _augmented(machine: Machine, node: ast.AugAssign) -> Outcome:
         current = machine.evaluate(ast.copy_location(ast.Name(target.id, ast.Load()), target))
         operand = machine.evaluate(node.value)
         machine.frame.node = node
-        store(machine, target, operators.in_place(machine, node.op, current, operand))
+        store(machine, target, arithmetic.in_place(machine, node.op, current, operand))
     elif isinstance(target, ast.Attribute):
         owner = machine.evaluate(target.value)
         machine.frame.node = target
         current = machine.get(owner, target.attr)
         operand = machine.evaluate(node.value)
         machine.frame.node = node
-        attributes.assign(machine, owner, target.attr, operators.in_place(machine, node.op, current, operand))
+        attributes.assign(machine, owner, target.attr, arithmetic.in_place(machine, node.op, current, operand))
     else:
         owner = machine.evaluate(target.value)
         key = machine.evaluate(target.slice)
         machine.frame.node = target
-        current = operators.get_item(machine, owner, key)
+        current = subscripts.get_item(machine, owner, key)
         operand = machine.evaluate(node.value)
         machine.frame.node = node
-        operators.set_item(machine, owner, key, operators.in_place(machine, node.op, current, operand))
+        subscripts.set_item(machine, owner, key, arithmetic.in_place(machine, node.op, current, operand))
     return NEXT
 
 
@@ -197,7 +197,7 @@ def _delete(machine: Machine, node: ast.Delete) -> Outcome:
             attributes.delete(machine, machine.evaluate(target.value), target.attr)
         elif isinstance(target, ast.Subscript):
             owner = machine.evaluate(target.value)
-            operators.delete_item(machine, owner, machine.evaluate(target.slice))
+            subscripts.delete_item(machine, owner, machine.evaluate(target.slice))
     return NEXT
 
 
@@ -233,7 +233,7 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
         machine.frame.node = node
         error = machine.instance(machine.natives.exception("AssertionError"))
         error.content["args"] = machine.tuple([message] if message is not None else [])
-        text = operators.shown(machine, message) if message is not None else None
+        text = texts.shown(machine, message) if message is not None else None
         raise Raised((machine.exit(error, text, values=named_values(machine.frame, node.test)),))
 
     if truth is Truth.NO:
@@ -269,7 +269,7 @@ def _exits(machine: Machine, error: Value, node: ast.Raise) -> tuple:
         error = machine.call(error, [])
         machine.frame.node = node
     if isinstance(error, Instance) and classes.is_exception(machine, error.cls):
-        exit = machine.exit(error, operators.shown(machine, error))
+        exit = machine.exit(error, texts.shown(machine, error))
         earlier = error.content.get("__preflight_exit__")
         if isinstance(earlier, Const):
             return (earlier.value,)
@@ -578,12 +578,12 @@ def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:
                 or (now and isinstance(next(iter(now.values())), tuple))
                 or (content and isinstance(content, dict) and isinstance(next(iter(content.values())), tuple))
             ):
-                if not store_.loose and (loose or not operators.same_content(now, content)):
+                if not store_.loose and (loose or not operands.same_content(now, content)):
                     forget.append(lambda reason, s=store_: machine.loosen(s, reason, clear=True))
                 continue
             for name in set(now) | set(content):
                 before, after = now.get(name), content.get(name)
-                if before is None or after is None or not operators.same_binding(before, after):
+                if before is None or after is None or not operands.same_binding(before, after):
                     if isinstance(before, Unknown) and after is not None and not isinstance(after, Perhaps):
                         continue
                     if isinstance(before, Perhaps) and isinstance(before.value, Unknown):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from preflight.walk import operators
+from preflight.walk import texts
 from preflight.walk.library.registry import Library
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
@@ -204,7 +204,7 @@ def _parser_error(machine: Machine, arguments: list[Value], keywords: dict[str, 
     """``parser.error(message)`` prints the message and ends the process with code 2."""
     error = machine.instance(machine.natives.exception("SystemExit"))
     error.content["code"] = Const(2)
-    raise Raised((machine.exit(error, operators.shown(machine, arguments[1])),))
+    raise Raised((machine.exit(error, texts.shown(machine, arguments[1])),))
 
 
 def _lazy_module(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:

@@ -1,7 +1,7 @@
 """The values of the walk. Each knows its origin, none can be asked for its truth by accident.
 
 ``bool(v)`` raises: an unknown must never be falsy by chance. Ask ``preflight.walk.truth``. Two values are equal to the
-host only when they are the same object; ``preflight.walk.operators`` compares them as the program would.
+host only when they are the same object; ``preflight.walk.equality`` compares them as the program would.
 """
 
 from __future__ import annotations

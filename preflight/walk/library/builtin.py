@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk import attributes, classes, operators
+from preflight.walk import arithmetic, attributes, classes, hashing, operands, texts
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
@@ -141,7 +141,7 @@ def _getattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
             [lambda option=option: _getattr(machine, [owner, option, *arguments[2:]], {}) for option in name.options],
             "which attribute is read is not known",
         )
-    name = operators._payload(name)
+    name = operands.payload(name)
     if not isinstance(name, Const):
         machine.may_raise("which attribute is read is not known")
         return machine.unknown("which attribute is read is not known")
@@ -160,7 +160,7 @@ def _getattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
         return arguments[2]
     if truth is Truth.YES:
         return value
-    return operators.join_values(machine, value, arguments[2])
+    return operands.join_values(machine, value, arguments[2])
 
 
 @function("builtins.setattr")
@@ -212,14 +212,14 @@ def _id(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 @function("builtins.hash")
 def _hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     try:
-        return Const(hash(operators.key_of(machine, arguments[0])))
-    except operators.Unhashed:
+        return Const(hash(hashing.key_of(machine, arguments[0])))
+    except hashing.Unhashed:
         return machine.unknown("a hash that is not known", cls=machine.natives.int)
 
 
 @function("builtins.repr")
 def _repr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = operators.text(machine, arguments[0], quoted=True)
+    made = texts.text(machine, arguments[0], quoted=True)
     return (
         Const(made)
         if made is not None
@@ -410,7 +410,7 @@ def _sum(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         return machine.unknown("a sum of values that are not known")
     total = keywords.get("start", arguments[1] if len(arguments) > 1 else Const(0))
     for item in items:
-        total = operators.binary(machine, ast.Add(), total, item)
+        total = arithmetic.binary(machine, ast.Add(), total, item)
     return total
 
 
@@ -773,14 +773,14 @@ def _type(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 def _str(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if not arguments:
         return Const("")
-    made = operators.text(machine, arguments[0])
+    made = texts.text(machine, arguments[0])
     if made is not None:
         return Const(made)
     unknown = machine.unknown(
         arguments[0].reason if isinstance(arguments[0], Unknown) else "a text that is not known",
         cls=machine.natives.str,
     )
-    unknown.text = operators.shown(machine, arguments[0])
+    unknown.text = texts.shown(machine, arguments[0])
     return unknown
 
 
@@ -792,7 +792,7 @@ def _number(native: type) -> Implementation:
     def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         if not arguments:
             return Const(native())
-        value = operators._payload(arguments[0])
+        value = operands.payload(arguments[0])
         if isinstance(value, Instance):
             for name in (f"__{native.__name__}__", "__index__"):
                 found = classes.lookup(value.cls, name)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk import operators
+from preflight.walk import comparison, equality, hashing, operands, subscripts, texts
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance, drain
 from preflight.walk.library.paths import path_attribute
@@ -149,7 +149,7 @@ def _join(machine: Machine, host: str, arguments: list[Value], keywords: dict[st
     parts: list[str] = []
     sure = True
     for index, item in enumerate(items):
-        payload = operators._payload(item)
+        payload = operands.payload(item)
         if isinstance(payload, Const):
             if not isinstance(payload.value, str):
                 machine.fail(
@@ -169,12 +169,11 @@ def _join(machine: Machine, host: str, arguments: list[Value], keywords: dict[st
 
 
 def _format(machine: Machine, host: str, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    texts = [
-        operators.text(machine, value) if not isinstance(operators._payload(value), Const) else None
-        for value in arguments
+    shown = [
+        texts.text(machine, value) if not isinstance(operands.payload(value), Const) else None for value in arguments
     ]
     try:
-        hosts = [machine.host(value) if text is None else text for value, text in zip(arguments, texts, strict=True)]
+        hosts = [machine.host(value) if text is None else text for value, text in zip(arguments, shown, strict=True)]
         named = {name: machine.host(value) for name, value in keywords.items()}
     except NotConcrete:
         made = machine.unknown("a text with a part that is not known", cls=machine.natives.str)
@@ -218,6 +217,7 @@ def _extend(machine: Machine, value: Seq, arguments: list[Value], keywords: dict
 
 
 def _insert(machine: Machine, value: Seq, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    subscripts.need_index(machine, arguments[0])
     if not isinstance(arguments[0], Const):
         machine.loosen(value, "where an item was inserted is not known", clear=True)
     elif _changing(machine, value):
@@ -227,6 +227,7 @@ def _insert(machine: Machine, value: Seq, arguments: list[Value], keywords: dict
 
 def _pop(machine: Machine, value: Seq, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     index = arguments[0] if arguments else Const(-1)
+    subscripts.need_index(machine, index)
     if not isinstance(index, Const):
         machine.may_raise("which item is taken is not known")
         machine.loosen(value, "which item was taken is not known", clear=True)
@@ -237,8 +238,8 @@ def _pop(machine: Machine, value: Seq, arguments: list[Value], keywords: dict[st
     machine.state.touch(value)
     try:
         return value.content.pop(index.value)
-    except IndexError as error:
-        machine.fail("IndexError", str(error))
+    except (IndexError, TypeError) as error:
+        machine.fail(type(error).__name__, str(error))
 
 
 def _pop_left(machine: Machine, value: Seq, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -277,7 +278,7 @@ def _index(machine: Machine, value: Seq, arguments: list[Value], keywords: dict[
         machine.may_raise("where an item stands is not known")
         return machine.unknown("where an item stands is not known", cls=machine.natives.int)
     if index < 0:
-        text = operators.text(machine, arguments[0], quoted=True)
+        text = texts.text(machine, arguments[0], quoted=True)
         kind = value.kind.name
         machine.fail("ValueError", f"{text} is not in list" if kind == "list" else f"{kind}.index(x): x not in {kind}")
     return Const(index)
@@ -367,13 +368,13 @@ def _get(machine: Machine, value: Map, arguments: list[Value], keywords: dict[st
             "which key is read is not known",
         )
     try:
-        entry = value.content.get(operators.key_of(machine, key))
-    except operators.Unhashed:
+        entry = value.content.get(hashing.key_of(machine, key))
+    except hashing.Unhashed:
         return machine.unknown("which key is read is not known") if value.content or value.loose else default
     if entry is None:
         return machine.unknown(value.loose) if value.loose else default
     if isinstance(entry[1], Perhaps):
-        return operators.join_values(machine, entry[1].value, default)
+        return operands.join_values(machine, entry[1].value, default)
     return entry[1]
 
 
@@ -413,8 +414,8 @@ def _items(machine: Machine, value: Map, arguments: list[Value], keywords: dict[
 
 def _dict_pop(machine: Machine, value: Map, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     try:
-        hashed = operators.key_of(machine, arguments[0])
-    except operators.Unhashed:
+        hashed = hashing.key_of(machine, arguments[0])
+    except hashing.Unhashed:
         machine.may_raise("which key is taken is not known")
         machine.loosen(value, "which key was taken is not known", clear=True)
         return machine.unknown("which key is taken is not known")
@@ -426,13 +427,13 @@ def _dict_pop(machine: Machine, value: Map, arguments: list[Value], keywords: di
         if len(arguments) > 1:
             return arguments[1]
         machine.fail(
-            "KeyError", operators.text(machine, arguments[0], quoted=True) or "?", values=(("the key", arguments[0]),)
+            "KeyError", texts.text(machine, arguments[0], quoted=True) or "?", values=(("the key", arguments[0]),)
         )
     machine.state.touch(value)
     del value.content[hashed]
     if isinstance(entry[1], Perhaps):
         if len(arguments) > 1:
-            return operators.join_values(machine, entry[1].value, arguments[1])
+            return operands.join_values(machine, entry[1].value, arguments[1])
         machine.may_raise("whether the key is there is not known")
         return entry[1].value
     return entry[1]
@@ -440,12 +441,12 @@ def _dict_pop(machine: Machine, value: Map, arguments: list[Value], keywords: di
 
 def _set_default(machine: Machine, value: Map, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     found = _get(machine, value, [arguments[0], Unknown("absent")], {})
-    if operators.contains(machine, value, arguments[0]) is Truth.YES:
+    if equality.contains(machine, value, arguments[0]) is Truth.YES:
         return found
     item = arguments[1] if len(arguments) > 1 else NONE
-    if operators.contains(machine, value, arguments[0]) is Truth.MAYBE:
-        item = operators.join_values(machine, found, item)
-    operators.store_item(machine, value, arguments[0], item)
+    if equality.contains(machine, value, arguments[0]) is Truth.MAYBE:
+        item = operands.join_values(machine, found, item)
+    subscripts.store_item(machine, value, arguments[0], item)
     return item
 
 
@@ -454,7 +455,7 @@ def _update(machine: Machine, value: Map, arguments: list[Value], keywords: dict
 
     if arguments:
         source = arguments[0]
-        payload = operators._payload(source)
+        payload = operands.payload(source)
         if isinstance(payload, (Seq, Stream)):
             pairs = machine.items(payload)
             if pairs is None:
@@ -462,7 +463,7 @@ def _update(machine: Machine, value: Map, arguments: list[Value], keywords: dict
             for pair in pairs or ():
                 parts = machine.items(pair)
                 if parts is not None and len(parts) == 2:
-                    operators.store_item(machine, value, parts[0], parts[1])
+                    subscripts.store_item(machine, value, parts[0], parts[1])
                 else:
                     machine.loosen(value, "what it was updated by is not known", clear=True)
         elif isinstance(payload, OneOf):
@@ -470,7 +471,7 @@ def _update(machine: Machine, value: Map, arguments: list[Value], keywords: dict
         else:
             merge(machine, value, payload)
     for name, item in keywords.items():
-        operators.store_item(machine, value, Const(name), item)
+        subscripts.store_item(machine, value, Const(name), item)
     return NONE
 
 
@@ -495,7 +496,7 @@ def _move_to_end(machine: Machine, value: Map, arguments: list[Value], keywords:
 
 
 def _add(machine: Machine, value: SetValue, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    operators.add_element(machine, value, arguments[0])
+    subscripts.add_element(machine, value, arguments[0])
     return NONE
 
 
@@ -503,8 +504,8 @@ def _discard(
     machine: Machine, value: SetValue, arguments: list[Value], keywords: dict[str, Value], strict: bool = False
 ) -> Value:
     try:
-        hashed = operators.key_of(machine, arguments[0])
-    except operators.Unhashed:
+        hashed = hashing.key_of(machine, arguments[0])
+    except hashing.Unhashed:
         machine.may_raise("which element is removed is not known")
         machine.loosen(value, "which element was removed is not known", clear=True)
         return NONE
@@ -517,7 +518,7 @@ def _discard(
         if value.loose:
             machine.may_raise(value.loose)
         else:
-            machine.fail("KeyError", operators.text(machine, arguments[0], quoted=True) or "?")
+            machine.fail("KeyError", texts.text(machine, arguments[0], quoted=True) or "?")
     return NONE
 
 
@@ -531,7 +532,7 @@ def _set_update(machine: Machine, value: SetValue, arguments: list[Value], keywo
         if items is None:
             machine.loosen(value, "what it was updated by is not known", clear=False)
         for item in items or ():
-            operators.add_element(machine, value, item)
+            subscripts.add_element(machine, value, item)
     return NONE
 
 
@@ -617,10 +618,10 @@ DICT: dict[str, Method] = {
     "copy": _copy,
     "popitem": _pop_item,
     "move_to_end": _move_to_end,
-    "__contains__": lambda machine, value, arguments, keywords: operators.compare(machine, _IN, arguments[0], value),
-    "__getitem__": lambda machine, value, arguments, keywords: operators.get_item(machine, value, arguments[0]),
+    "__contains__": lambda machine, value, arguments, keywords: comparison.compare(machine, _IN, arguments[0], value),
+    "__getitem__": lambda machine, value, arguments, keywords: subscripts.get_item(machine, value, arguments[0]),
     "__setitem__": lambda machine, value, arguments, keywords: (
-        operators.set_item(machine, value, arguments[0], arguments[1]) or NONE
+        subscripts.set_item(machine, value, arguments[0], arguments[1]) or NONE
     ),
 }
 SET: dict[str, Method] = {

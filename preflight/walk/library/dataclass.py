@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.walk import classes, operators
+from preflight.walk import classes, equality, subscripts
 from preflight.walk.library.forms import annotated_names, evaluate
 from preflight.walk.library.registry import function, maker
 from preflight.walk.values import (
@@ -383,7 +383,7 @@ def _is_dataclass(machine: Machine, arguments: Arguments, keywords: Keywords) ->
     if cls is None or cls.gap():
         return (
             machine.unknown("whether it is a dataclass", cls=machine.natives.bool)
-            if not operators.is_form(value)
+            if not equality.is_form(value)
             else FALSE
         )
     return FALSE
@@ -484,7 +484,7 @@ def make_named_tuple(machine: Machine, cls: Class, names: list[str], defaults: K
             "property",
             Builtin(
                 name,
-                lambda machine, arguments, keywords, index=index: operators.get_item(
+                lambda machine, arguments, keywords, index=index: subscripts.get_item(
                     machine, _tuple_of(arguments[0]), Const(index)
                 ),
             ),

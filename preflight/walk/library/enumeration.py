@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import classes, operators
+from preflight.walk import classes, operands, texts
 from preflight.walk.library.registry import MAKERS, function
 from preflight.walk.truth import Truth
 from preflight.walk.values import Builtin, Class, Const, Descriptor, Function, Instance, Perhaps, Seq, Unknown, Value
@@ -38,9 +38,7 @@ def _base(name: str, native: str | None) -> None:
         if name in ("StrEnum", "IntEnum"):
             cls.content["__str__"] = Builtin(
                 "__str__",
-                lambda machine, arguments, keywords: Const(
-                    operators.text(machine, operators._payload(arguments[0])) or ""
-                ),
+                lambda machine, arguments, keywords: Const(texts.text(machine, operands.payload(arguments[0])) or ""),
             )
         if "Flag" in name:
             cls.notes["flag"] = True
@@ -63,7 +61,7 @@ def _str(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -
 def _repr(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     member = arguments[0]
     if isinstance(member, Instance) and isinstance(member.content.get("_name_"), Const):
-        value = operators.text(machine, member.content["_value_"], quoted=True)
+        value = texts.text(machine, member.content["_value_"], quoted=True)
         if value is not None:
             return Const(f"<{member.cls.name}.{member.content['_name_'].value}: {value}>")  # pyrefly: ignore
     return machine.unknown("the text of an enum member", cls=machine.natives.str)
@@ -186,5 +184,5 @@ def _construct(machine: Machine, cls: Class, arguments: list[Value], keywords: d
             return made
     if any(base.notes.get("flag") for base in cls.mro):
         return machine.unknown("a combination of flags", cls=cls)
-    text = operators.text(machine, value, quoted=True)
+    text = texts.text(machine, value, quoted=True)
     return machine.fail("ValueError", f"{text} is not a valid {cls.qualname}")

@@ -6,7 +6,7 @@ import json
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from preflight.walk import operators
+from preflight.walk import operands
 from preflight.walk.library.registry import MAKERS, function, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
@@ -78,7 +78,7 @@ def open_file(machine: Machine, path: str) -> Value:
 
 @function("builtins.open", "io.open")
 def _open(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = operators._payload(arguments[0]) if arguments else NONE
+    value = operands.payload(arguments[0]) if arguments else NONE
     if isinstance(value, Const) and isinstance(value.value, (str, PurePosixPath)):
         return open_file(machine, str(value.value))
     machine.may_raise("a file is opened")
@@ -122,7 +122,7 @@ def _json_load(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
 
 @function("importlib.import_module")
 def _import_module(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    name = operators._payload(arguments[0])
+    name = operands.payload(arguments[0])
     package = arguments[1] if len(arguments) > 1 else keywords.get("package")
     if not isinstance(name, Const):
         machine.may_raise("which module is imported is not known")
@@ -139,7 +139,7 @@ def _import_module(machine: Machine, arguments: Arguments, keywords: Keywords) -
 
 @function("importlib.util.find_spec")
 def _find_spec(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    name = operators._payload(arguments[0])
+    name = operands.payload(arguments[0])
     if isinstance(name, Const):
         head = str(name.value).partition(".")[0]
         if head in machine.library.absent:
@@ -168,7 +168,7 @@ def _entry_points(machine: Machine, arguments: Arguments, keywords: Keywords) ->
 @function("transformers.utils.cached_file", "transformers.utils.hub.cached_file")
 def _cached_file(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """A file of a checkpoint folder: its path, or an error where it is surely not there."""
-    folder, name = operators._payload(arguments[0]), operators._payload(arguments[1])
+    folder, name = operands.payload(arguments[0]), operands.payload(arguments[1])
     if isinstance(folder, Const) and isinstance(name, Const):
         path = str(PurePosixPath(str(folder.value)) / str(name.value))
         kind = machine.library.files.kind(path)
@@ -185,7 +185,7 @@ def _cached_file(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
 
 @function("transformers.utils.is_remote_url", "transformers.utils.hub.is_remote_url")
 def _is_remote(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = operators._payload(arguments[0])
+    value = operands.payload(arguments[0])
     if isinstance(value, Const):
         return Const(str(value.value).startswith(("http://", "https://")))
     return machine.unknown("whether it is the address of a file", cls=machine.natives.bool)
@@ -223,7 +223,7 @@ def _commit_hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
 
 @function("huggingface_hub.try_to_load_from_cache", "huggingface_hub.file_download.try_to_load_from_cache")
 def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    repository = operators._payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
+    repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
     if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
         if str(repository.value).count("/") > 1:
             machine.fail(
@@ -238,7 +238,7 @@ def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "huggingface_hub.get_safetensors_metadata"
 )
 def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    repository = operators._payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
+    repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
     if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
         # a path is no name of a repository: the hub's client refuses it before it asks anybody
         machine.fail(
@@ -251,7 +251,7 @@ def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 @function("transformers.utils.resolve_revision", "transformers.utils.hub.resolve_revision")
 def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """The revision of a folder is the one that was asked for."""
-    folder = operators._payload(arguments[0])
+    folder = operands.payload(arguments[0])
     if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) == "folder":
         return keywords.get("revision", arguments[1] if len(arguments) > 1 else NONE)
     machine.may_raise("the revision of a repository of the hub")
@@ -260,7 +260,7 @@ def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords
 
 @function("glob.glob", "glob.iglob")
 def _glob(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    pattern = operators._payload(arguments[0])
+    pattern = operands.payload(arguments[0])
     if isinstance(pattern, Const) and isinstance(pattern.value, str) and "**" not in pattern.value:
         path = PurePosixPath(pattern.value)
         found = _listing(machine, path.parent, "glob", [Const(path.name)])

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.walk import classes, operators
+from preflight.walk import classes, operands, texts
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library.dataclass import Field, bind_fields, decorate, known_bool
 from preflight.walk.library.forms import _arguments, annotated_names, evaluate
@@ -335,7 +335,7 @@ def _bind(
                     cls,
                     name,
                     "Unexpected keyword argument [type=unexpected_keyword_argument, "
-                    f"input_value={operators.shown(machine, value)}]",
+                    f"input_value={texts.shown(machine, value)}]",
                     values=((name, value),),
                 )
             continue
@@ -442,7 +442,7 @@ def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: V
         if problem:
             checked = Checked(Truth.NO, value, problem)
     if checked.accepted is Truth.NO:
-        shown = operators.shown(machine, value)
+        shown = texts.shown(machine, value)
         raise validation_error(
             machine, cls, made.name, f"{checked.problem} [input_value={shown!r}]", values=((made.name, value),)
         )
@@ -539,7 +539,7 @@ def _check_literal(machine: Machine, form: Form, value: Value) -> Checked:
             return Checked(Truth.YES, value if isinstance(value, Const) else option)
     if any(answer is Truth.MAYBE for answer in answers) or len(allowed) != len(_arguments(form)):
         return Checked(Truth.MAYBE, value)
-    names = [operators.text(machine, option, quoted=True) or "?" for option in allowed]
+    names = [texts.text(machine, option, quoted=True) or "?" for option in allowed]
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" or {names[-1]}"
     return Checked(Truth.NO, value, f"Input should be {listed}")
 
@@ -613,7 +613,7 @@ def _check_items(machine: Machine, form: Form, native: type, value: Seq | SetVal
 
 def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
     native = cls.native
-    payload = operators._payload(value)
+    payload = operands.payload(value)
     if native in (bool, int, float, str):
         if isinstance(payload, Const):
             return _check_scalar(native, payload, value)
@@ -646,7 +646,7 @@ def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
                 return Checked(Truth.YES, member)
         if isinstance(value, Const):
             listed = ", ".join(
-                operators.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values()
+                texts.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values()
             )
             return Checked(Truth.NO, value, f"Input should be {listed}")
         return Checked(Truth.MAYBE, value)

@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk import classes, operators
+from preflight.walk import arithmetic, classes, comparison, hashing, operands, subscripts, texts
 from preflight.walk.generators import Unclear, holds_yield
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
@@ -109,12 +109,12 @@ def _attrgetter(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
 def _itemgetter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if len(arguments) == 1:
         return Builtin(
-            "itemgetter", lambda machine, given, keywords: operators.get_item(machine, given[0], arguments[0])
+            "itemgetter", lambda machine, given, keywords: subscripts.get_item(machine, given[0], arguments[0])
         )
     return Builtin(
         "itemgetter",
         lambda machine, given, keywords: machine.tuple(
-            [operators.get_item(machine, given[0], key) for key in arguments]
+            [subscripts.get_item(machine, given[0], key) for key in arguments]
         ),
     )
 
@@ -124,7 +124,7 @@ def _itemgetter(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
 
 @function("json.loads")
 def _json_loads(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = operators._payload(arguments[0])
+    value = operands.payload(arguments[0])
     if isinstance(value, Const) and isinstance(value.value, str):
         try:
             return machine.value(json.loads(value.value), value.origin)
@@ -161,7 +161,7 @@ def _probe(name: str, *, folder: bool | None) -> None:
 
     @function(f"os.path.{name}", f"os.{name}")
     def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-        value = operators._payload(arguments[0])
+        value = operands.payload(arguments[0])
         if isinstance(value, Const):
             if isinstance(value.value, (type(None), float)):
                 machine.fail(
@@ -181,7 +181,7 @@ _probe("isdir", folder=True)
 
 @function("os.fspath")
 def _fspath(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = operators._payload(arguments[0])
+    value = operands.payload(arguments[0])
     if isinstance(value, Const):
         return Const(value.value if isinstance(value.value, str) else str(value.value))
     return machine.unknown("a path", cls=machine.natives.str)
@@ -189,7 +189,7 @@ def _fspath(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
 
 @function("os.path.expanduser", "os.path.abspath", "os.path.realpath", "os.path.expandvars")
 def _absolute(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    value = operators._payload(arguments[0])
+    value = operands.payload(arguments[0])
     if isinstance(value, Const) and isinstance(value.value, str) and value.value.startswith("/"):
         return Const(os.path.normpath(value.value))
     return machine.unknown("a path of this machine", cls=machine.natives.str, truthy=True)
@@ -312,8 +312,8 @@ def _cached(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     def run(machine: Machine, given: Arguments, named: Keywords) -> Value:
         key = machine.tuple([*given, *(machine.tuple([Const(name), item]) for name, item in named.items())])
         try:
-            hashed = operators.key_of(machine, key)
-        except operators.Unhashed:
+            hashed = hashing.key_of(machine, key)
+        except hashing.Unhashed:
             return machine.call(target, given, named)
         entry = memory.content.get(hashed)
         if entry is not None and not isinstance(entry[1], Perhaps):
@@ -370,10 +370,10 @@ def _total_ordering(machine: Machine, arguments: Arguments, keywords: Keywords) 
                 if isinstance(below, Const) and below.value is NotImplemented:
                     return below
                 if combine == "ge":
-                    return operators.unary(machine, ast.Not(), below)
-                same = operators.compare(machine, ast.Eq(), given[0], given[1])
+                    return arithmetic.unary(machine, ast.Not(), below)
+                same = comparison.compare(machine, ast.Eq(), given[0], given[1])
                 either = _or(machine, below, same)
-                return either if combine == "le" else operators.unary(machine, ast.Not(), either)
+                return either if combine == "le" else arithmetic.unary(machine, ast.Not(), either)
 
             return Builtin(combine, run)
 
@@ -520,8 +520,8 @@ def _counter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
         made.loose = "what is counted is not known"
         return made
     for item in items:
-        current = operators.get_item(machine, made, item)
-        operators.store_item(machine, made, item, pure("add", lambda n: n + 1)(machine, [current], {}))
+        current = subscripts.get_item(machine, made, item)
+        subscripts.store_item(machine, made, item, pure("add", lambda n: n + 1)(machine, [current], {}))
     return made
 
 
@@ -759,7 +759,7 @@ def _exit(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     error = machine.instance(machine.natives.exception("SystemExit"))
     error.content["args"] = machine.tuple(list(arguments))
     error.content["code"] = arguments[0] if arguments else NONE
-    raise Raised((machine.exit(error, operators.shown(machine, arguments[0]) if arguments else None),))
+    raise Raised((machine.exit(error, texts.shown(machine, arguments[0]) if arguments else None),))
 
 
 @function("sys.intern")
