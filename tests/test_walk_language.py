@@ -369,6 +369,30 @@ def main(a, b):
     except ValueError as error:
         raise error
 """,
+    "a break in the else of an inner loop leaves the outer one": """
+def main(a, b):
+    seen = []
+    for x in range(3):
+        for y in range(2):
+            seen.append((x, y))
+        else:
+            break
+    else:
+        seen.append("never")
+    for x in range(3):
+        for y in range(5):
+            if y == 1:
+                break
+        else:
+            seen.append("no else after a break")
+    return seen
+""",
+    "a list that holds itself has a text": """
+def main(a, b):
+    e = [1]
+    e.append(e)
+    return len(e)
+""",
     "typing forms": """
 from typing import Literal, Optional, Union, get_args, get_origin
 Inner = Literal["a", "b"]

@@ -7,9 +7,11 @@ from walk_launches import EAGLE3, KIMI, LLAMA, TARGET, launch, line_of, places, 
 
 from preflight.model import Fault
 from preflight.walk.report import ASSERTION, ATTRIBUTE, FLAGS, RAISES, faults
+from preflight.walk.values import Instance
 
 pytestmark = pytest.mark.real
 
+LLAMA_MODEL = "vllm/model_executor/models/llama.py"
 SPECULATIVE = "vllm/config/speculative.py"
 DRAFTER = "vllm/v1/spec_decode/eagle.py"
 RUNNER = "vllm/v1/worker/gpu_model_runner.py"
@@ -117,3 +119,30 @@ def test_flags_that_do_not_fit_are_told_with_their_values(flags, check, said) ->
     told = [fault for fault in faults(found, frozenset()) if isinstance(fault, Fault)]
     assert [fault.check for fault in told][:1] == [check]
     assert said in told[0].message
+
+
+def test_a_model_of_the_release_is_constructed() -> None:
+    found = launch("0.16.0", LLAMA, "--skip-tokenizer-init", construct=True)
+    assert places(found) == []
+    assert isinstance(found.model, Instance)
+    assert found.model.cls.name == "LlamaForCausalLM"
+
+
+def test_a_config_read_that_was_renamed_is_found_at_its_line() -> None:
+    text = source("0.16.0", LLAMA_MODEL)
+    patched = replaced(
+        text, ("intermediate_size=config.intermediate_size", "intermediate_size=config.intermediate_sizes")
+    )
+    found = launch("0.16.0", LLAMA, "--skip-tokenizer-init", construct=True, overlay={LLAMA_MODEL: patched})
+    line = line_of(patched.decode(), "intermediate_size=config.intermediate_sizes")
+    assert places(found)[0] == ("AttributeError", LLAMA_MODEL, line)
+    told = [fault for fault in faults(found, frozenset()) if isinstance(fault, Fault)]
+    assert told[0].help is not None
+    assert "intermediate_size" in told[0].help
+
+
+def test_a_key_that_the_model_needs_and_the_config_lacks_is_found() -> None:
+    config = {name: value for name, value in LLAMA.items() if name != "num_attention_heads"} | {
+        "num_attention_heads": None
+    }
+    assert places(launch("0.16.0", config, "--skip-tokenizer-init", construct=True))

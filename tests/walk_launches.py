@@ -95,7 +95,13 @@ EAGLE3 = '{"method": "eagle3", "model": "/models/drafter", "num_speculative_toke
 KIMI = ("--tensor-parallel-size", "8", "--trust-remote-code")
 
 
-def launch(version: str, config: dict[str, Any], *flags: str, overlay: dict[str, bytes] | None = None) -> Walk:
+def launch(
+    version: str,
+    config: dict[str, Any],
+    *flags: str,
+    overlay: dict[str, bytes] | None = None,
+    construct: bool = False,
+) -> Walk:
     """Walk ``vllm serve`` of a model with these flags, on a release with files laid over it."""
     tree = open_tree(TreeRequest(site_packages=str(released(version))), {})
     if overlay:
@@ -115,7 +121,9 @@ def launch(version: str, config: dict[str, Any], *flags: str, overlay: dict[str,
         absent=frozenset({"bitsandbytes", "modelscope", "libtpu"}),
         versions={"vllm": version, "transformers": TRANSFORMERS[version], "torch": "2.9.1"},
     )
-    return walk_launch(world, ["--model", "/models/model", *flags], Files(kinds, data), assumptions)
+    return walk_launch(
+        world, ["--model", "/models/model", *flags], Files(kinds, data), assumptions, construct=construct
+    )
 
 
 def _with_package(tree: Any, folder: Any) -> Any:

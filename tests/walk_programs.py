@@ -20,6 +20,8 @@ from preflight.walk.values import OneOf, Unknown, Value
 from preflight.walk.world import Texts
 
 NAMES = ("a", "a", "b", "b", "c", "c", "d", "e")
+#: the module that the programs believe to be
+NAME = __name__
 ATTRIBUTES = ("x", "y", "z")
 PRELUDE = """
 from dataclasses import dataclass, field
@@ -30,6 +32,8 @@ class Base:
         self.x = x
     def twice(self):
         return self.x + self.x
+    def __repr__(self):
+        return "Base"
     @property
     def half(self):
         return self.x // 2
@@ -47,6 +51,8 @@ class Data:
     y: list = field(default_factory=list)
 
 class Guard:
+    def __repr__(self):
+        return "Guard"
     def __init__(self, swallow):
         self.swallow = swallow
         self.x = 0
@@ -285,7 +291,7 @@ class Real:
 
 def run_real(text: str, arguments: tuple[Any, ...]) -> Real | None:
     """Run ``main``; None for what no verdict can be asked about (too long, too deep, too large)."""
-    namespace: dict[str, Any] = {"__name__": __name__}
+    namespace: dict[str, Any] = {"__name__": NAME}
     exec(compiled(text), namespace)
     steps = 0
 
@@ -322,8 +328,8 @@ class Walked:
 
 def walk(text: str, arguments: tuple[Any, ...], unknown: tuple[bool, ...]) -> Walked | None:
     """Walk ``main``; None where the walk gave up and says so."""
-    machine = Machine(Modules(Texts({"m": text})), Library())
-    module = machine.modules.module(machine, "m")
+    machine = Machine(Modules(Texts({NAME: text})), Library())
+    module = machine.modules.module(machine, NAME)
     assert module is not None
     values = [
         Unknown("an input") if hidden else machine.value(argument)

@@ -83,6 +83,8 @@ class Machine:
     natives: Natives = field(default_factory=Natives)
     frames: list[Frame] = field(default_factory=list)
     steps: int = 0
+    #: containers whose text is being made: one that holds itself has none
+    texting: list[Value] = field(default_factory=list)
     #: the step count at which the innermost arm of an unknown condition has spent its budget
     arm_ends: list[int] = field(default_factory=list)
     doubts: dict[tuple[str, str, int], Doubt] = field(default_factory=dict)

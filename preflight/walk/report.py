@@ -84,6 +84,7 @@ def _why(found: Found) -> str:
         "make_parser": "the argument parser of this tree cannot be made",
         "parse": "the argument parser of this tree refuses the command line",
         "configure": "every way through the making of the engine config ends here",
+        "construct": "every way through the construction of the model ends here",
         "make_runner": "every way through the making of the model runner ends here",
         "load_models": "every way through the loading of target and drafter ends here",
     }

@@ -48,19 +48,27 @@ class Walk:
     doubts: list[Doubt] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
     config: Value | None = None
+    model: Value | None = None
     runner: Value | None = None
     steps: int = 0
 
 
 def walk_launch(
-    world: World, argv: Sequence[str], files: Files, assumptions: Assumptions, *, drafter: bool = True
+    world: World,
+    argv: Sequence[str],
+    files: Files,
+    assumptions: Assumptions,
+    *,
+    drafter: bool = True,
+    construct: bool = False,
 ) -> Walk:
     """Walk ``vllm serve`` with the arguments ``argv`` (the model as ``--model``).
 
-    ``drafter``: go on to the model runner and the drafter when the config asks for speculative decoding. Raises nothing
-    that the launch may be to blame for: what cannot be walked is a doubt of the result.
+    ``drafter``: go on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
+    walk the constructor of the target model. Raises nothing that the launch may be to blame for: what cannot be walked
+    is a doubt of the result.
     """
-    return run_deep(lambda: _Launch(world, files, assumptions).walk(argv, drafter))
+    return run_deep(lambda: _Launch(world, files, assumptions).walk(argv, drafter, construct))
 
 
 class _Launch:
@@ -68,18 +76,17 @@ class _Launch:
         self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), Limits())
         self.result = Walk()
 
-    def walk(self, argv: Sequence[str], drafter: bool) -> Walk:
+    def walk(self, argv: Sequence[str], drafter: bool, construct: bool) -> Walk:
         machine, result = self.machine, self.result
         parser = self.stage("make_parser", [])
-        arguments = (
-            self.stage("parse", [parser, machine.list([Const(word, "command line") for word in argv])])
-            if parser is not None
-            else None
-        )
+        arguments = self.stage("parse", [parser, machine.list(words(argv))]) if parser is not None else None
         config = self.stage("configure", [arguments]) if arguments is not None else None
         result.config = config
-        if isinstance(config, Instance) and drafter and self._speculates(config):
+        if isinstance(config, Instance):
             self._set_groups(config)
+        if isinstance(config, Instance) and construct:
+            result.model = self.stage("construct", [config])
+        if isinstance(config, Instance) and drafter and self._speculates(config):
             result.runner = self.stage("make_runner", [config])
             if isinstance(result.runner, Instance):
                 self.stage("load_models", [result.runner])
@@ -149,6 +156,20 @@ class _Launch:
             size = parallel.content.get(name)
             if isinstance(size, Const) and isinstance(size.value, int):
                 self.machine.library.groups[kind] = size.value
+
+
+def words(argv: Sequence[str]) -> list[Value]:
+    """The words of a command line; a word behind a flag knows whose value it is."""
+    made: list[Value] = []
+    for index, word in enumerate(argv):
+        before = argv[index - 1] if index else ""
+        flag, equals, _value = word.partition("=")
+        if word.startswith("-"):
+            origin = flag if equals else "command line"
+        else:
+            origin = before if before.startswith("-") and "=" not in before else "command line"
+        made.append(Const(word, origin))
+    return made
 
 
 def decisive(raised: Raised) -> Exit | None:

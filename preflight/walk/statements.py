@@ -514,26 +514,44 @@ def _pending(machine: Machine, base: int, kinds: tuple[type, ...]) -> bool:
 def _leave_loop(
     machine: Machine, node: ast.For | ast.While, base: int, orelse: list[ast.stmt], last: Outcome = NEXT
 ) -> Outcome:
-    """The loop is over (``last``: how its last round ended); the breaks that wait join in."""
-    outcome = last
-    if orelse:
-        try:
-            outcome = machine.execute(orelse)
-        except Raised as raised:
-            outcome = Raise(raised.exits)
-    if _pending(machine, base, (Break,)):
-        arms = collect(machine, base, outcome)
-        for arm in arms:
-            if isinstance(arm.outcome, Break):
-                arm.outcome = NEXT
-        return settle(machine, arms, why(machine, node))
-    return NEXT if outcome is BREAK else _raised(outcome)
+    """The loop is over (``last``: how its last round ended); the breaks that wait join in, past its ``else``."""
+    if not _pending(machine, base, (Break,)):
+        if last is NEXT:
+            return machine.execute(orelse)
+        return NEXT if last is BREAK else _raised(last)
+    return _join_breaks(machine, node, base, last, lambda: machine.execute(orelse))
+
+
+def _join_breaks(
+    machine: Machine, node: ast.For | ast.While, base: int, last: Outcome, rest: Callable[[], Outcome]
+) -> Outcome:
+    """Breaks that wait end the loop; what went on (with ``last``) goes on with ``rest``; both are joined."""
+    arms: list[Arm] = []
+    for arm in collect(machine, base, last):
+        if isinstance(arm.outcome, Break):
+            arm.outcome = NEXT
+            arms.append(arm)
+        elif arm.outcome is NEXT:
+
+            def resume(arm: Arm = arm) -> Outcome:
+                machine.state.apply(arm.delta)
+                return rest()
+
+            arms += run_arm(machine, resume)
+        else:
+            arms.append(arm)
+    return settle(machine, arms, why(machine, node))
 
 
 def _uncertain(machine: Machine, node: ast.For | ast.While, base: int, reason: str) -> Outcome:
-    """A loop whose rounds are not known: what any round may change is forgotten, then its body is one arm, leaving at
-    once the other.
-    """
+    """The rest of a loop whose rounds are not known, behind those that were walked."""
+    if _pending(machine, base, (Break,)):
+        return _join_breaks(machine, node, base, NEXT, lambda: _any_rounds(machine, node, reason))
+    return _any_rounds(machine, node, reason)
+
+
+def _any_rounds(machine: Machine, node: ast.For | ast.While, reason: str) -> Outcome:
+    """Any number of rounds: what a round may change is forgotten, then its body is one arm, no round the other."""
 
     def body() -> Outcome:
         if isinstance(node, ast.For):
@@ -559,12 +577,9 @@ def _uncertain(machine: Machine, node: ast.For | ast.While, base: int, reason: s
     for arm in arms:
         if isinstance(arm.outcome, (Break, Continue)):
             arm.outcome = NEXT
-    arms += run_arm(machine, lambda: machine.execute(node.orelse) if node.orelse else NEXT)
+    arms += run_arm(machine, lambda: machine.execute(node.orelse))
     machine.frame.node = node
-    outcome = settle(machine, arms, reason)
-    if _pending(machine, base, (Break,)):
-        return _leave_loop(machine, node, base, [], outcome)
-    return outcome
+    return settle(machine, arms, reason)
 
 
 def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:

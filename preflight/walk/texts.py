@@ -43,8 +43,16 @@ def text(machine: Machine, value: Value, *, quoted: bool = False) -> str | None:
 
 
 def _text_of_parts(machine: Machine, value: Seq | Map | SetValue) -> str | None:
-    if value.loose or isinstance(value, SetValue):
+    if value.loose or isinstance(value, SetValue) or value in machine.texting:
         return None
+    machine.texting.append(value)
+    try:
+        return _text_of_items(machine, value)
+    finally:
+        machine.texting.pop()
+
+
+def _text_of_items(machine: Machine, value: Seq | Map) -> str | None:
     if isinstance(value, Map):
         pairs = [
             (text(machine, key, quoted=True), text(machine, entry, quoted=True))
