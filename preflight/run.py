@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,9 @@ from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
 if TYPE_CHECKING:
+    from preflight.launch.command import LaunchRequest
+    from preflight.launch.launch import Launch
+    from preflight.model import LaunchFacts
     from preflight.program import Program
     from preflight.rulebook import Rule, Rulebook
     from preflight.tree import Tree
@@ -24,6 +27,7 @@ class Request:
     """What to check a tree for. ``extra_rules``: rule folders of the patch repository."""
 
     options: CheckOptions = field(default_factory=CheckOptions)
+    launch: LaunchRequest | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extra_rules: tuple[Path, ...] = ()
@@ -71,9 +75,11 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
             program.append(load_program(tree, environ, request.options.use_cache))
         return program[0]
 
-    context = Context(tree, sources, rulebook, _paths(tree, request.options), program_of_tree, request.options)
+    launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
+    paths = _paths(tree, request.options)
+    context = Context(tree, sources, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
-    undecided: list[Undecided] = list(tree.undecided)
+    undecided: list[Undecided] = [*tree.undecided, *unread]
     for check in all_checks():
         if not any(rule.check in check.ids for rule in active):
             continue
@@ -95,6 +101,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
     return Report(
         verdict=verdict_of(ordered, merged),
         tree=tree.facts,
+        launch=launch_facts,
         findings=ordered,
         undecided=merged,
         notes=tree.notes,
@@ -102,6 +109,31 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
         files_checked=len(context.paths),
         seconds=time.perf_counter() - started,
     )
+
+
+def _read_launch(
+    request: LaunchRequest | None, environ: Mapping[str, str], tree: Tree, load_program: Callable[[], Program]
+) -> tuple[Launch | None, LaunchFacts | None, list[Undecided]]:
+    """The launch, what the report says of it, and what of it stays undecided."""
+    if not request:
+        return None, None, []
+    from preflight.launch.facts import launch_facts
+    from preflight.launch.launch import read_launch
+
+    launch = read_launch(request, environ, tree, load_program())
+    if launch is None or not launch.runs_vllm:
+        what = f"`{' '.join(request.words)}`" if request.words else request.file
+        return (
+            None,
+            None,
+            [Undecided("launch-not-vllm", f"{what} runs no vLLM that can be seen: only the tree is checked")],
+        )
+    walked = Undecided(
+        "launch-not-walked",
+        "the flags were held against the tree's own parser; what vLLM makes of them and of the model's config was not",
+        decisive=True,
+    )
+    return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]
 
 
 def verdict_of(findings: Iterable[Finding], undecided: Iterable[Undecided]) -> Verdict:

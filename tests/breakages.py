@@ -1,8 +1,7 @@
 """Kinds of broken Python, each made from a real file: a function that breaks the lines of a source and names the place.
 
-``line`` is where the finding must stand: the place to change, not where an interpreter gives up. ``mends`` says what the
-offered fix must do: "restores" gives the release's file back byte for byte, "compiles" makes the file compile, "" means
-that no fix is expected (one may be offered all the same, and must then compile).
+The line that comes back is where the finding must stand: the place to change, not where an interpreter gives up.
+``mends`` says what the offered fix must do. Whatever is offered must compile; "" means that none need be.
 """
 
 from __future__ import annotations
@@ -13,6 +12,10 @@ from dataclasses import dataclass
 
 Lines = list[str]
 Broken = tuple[Lines, int]
+
+RESTORES = "the file before, byte for byte"
+RESTORES_WITH_RELEASE = "the file before, byte for byte, if the release is known"
+COMPILES = "a file that compiles"
 
 
 @dataclass(frozen=True)
@@ -69,45 +72,45 @@ def _one_line_import(lines: Lines) -> tuple[int, str, list[str]]:
     return at, head, names.split(", ")
 
 
-@breakage("import-list-split", "compiles")
+@breakage("import-list-split", COMPILES)
 def import_split_as_in_the_incident(lines: Lines) -> Broken:
     at, head, names = _one_line_import(lines)
     new = [f"{head} import {names[0]},", "    SupportsEagle3,", "    " + ", ".join(names[1:])]
     return [*lines[:at], *new, *lines[at + 1 :]], at + 1
 
 
-@breakage("import-list-split", "compiles")
+@breakage("import-list-split", COMPILES)
 def import_split_without_an_indent(lines: Lines) -> Broken:
     at, head, names = _one_line_import(lines)
     new = [f"{head} import {names[0]},", "SupportsEagle3,", "    " + ", ".join(names[1:])]
     return [*lines[:at], *new, *lines[at + 1 :]], at + 1
 
 
-@breakage("import-list-split", "compiles")
+@breakage("import-list-split", COMPILES)
 def import_with_an_indented_name_below(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_IMPORT)
     return inserted(lines, at + 1, "    SupportsEagle3,", line=at + 1)
 
 
-@breakage("import-list-split", "compiles")
+@breakage("import-list-split", COMPILES)
 def import_with_a_leading_comma_below(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_IMPORT)
     return inserted(lines, at + 1, "    , SupportsEagle3", line=at + 1)
 
 
-@breakage("import-trailing-comma", "restores")
+@breakage("import-trailing-comma", RESTORES)
 def import_with_a_trailing_comma(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_IMPORT)
     return changed(lines, at, lines[at], lines[at] + ",")
 
 
-@breakage("import-name-after-parenthesis", "compiles")
+@breakage("import-name-after-parenthesis", COMPILES)
 def import_name_behind_the_parenthesis(lines: Lines) -> Broken:
     at = find(lines, r"^\)$", find(lines, LONG_IMPORT))
     return inserted(lines, at + 1, "    SupportsEagle3,", line=at + 2)
 
 
-@breakage("comma-missing", "restores")
+@breakage("comma-missing", RESTORES)
 def import_list_without_a_comma(lines: Lines) -> Broken:
     at = find(lines, LONG_IMPORT) + 1
     return changed(lines, at, ",", "")
@@ -118,12 +121,12 @@ def import_line_without_a_comma(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_IMPORT), ", ", " ")
 
 
-@breakage("import-word-missing", "restores")
+@breakage("import-word-missing", RESTORES)
 def import_without_import(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_IMPORT), "import ", "")
 
 
-@breakage("import-order", "compiles")
+@breakage("import-order", COMPILES)
 def import_in_javascript_order(lines: Lines) -> Broken:
     return inserted(lines, find(lines, "^import "), "import Any from typing")
 
@@ -134,15 +137,15 @@ def star_import_in_a_function(lines: Lines) -> Broken:
     return inserted(lines, at + 1, "        from .utils import *")
 
 
-@breakage("future-late", "compiles")
+@breakage("future-late", COMPILES)
 def future_import_too_late(lines: Lines) -> Broken:
     at = find(lines, "^from |^import ")
     return inserted(lines, at, "import os", "from __future__ import annotations", line=at + 2)
 
 
-@breakage("future-unknown", "compiles")
+@breakage("future-unknown", COMPILES)
 def future_feature_unknown(lines: Lines) -> Broken:
-    at = find(lines, "^from |^import |^\"\"\"")
+    at = find(lines, '^from |^import |^"""')
     return inserted(lines, at, "from __future__ import anotations")
 
 
@@ -152,7 +155,7 @@ CALL = r"^        self\.\w+ = \w+\($"
 ONE_LINE_CALL = r"^        \w+(, \w+)* = self\.\w+\(\w+\)$"
 
 
-@breakage("bracket-unclosed", "restores")
+@breakage("bracket-unclosed", RESTORES)
 def bracket_unclosed_on_one_line(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_CALL)
     return changed(lines, at, ")", "")
@@ -178,33 +181,33 @@ def bracket_of_a_def_unclosed(lines: Lines) -> Broken:
     return changed(lines, end, ")", "", line=at + 1)
 
 
-@breakage("bracket-unclosed", "restores")
+@breakage("bracket-unclosed", RESTORES_WITH_RELEASE)
 def bracket_in_a_header_unclosed(lines: Lines) -> Broken:
     at = find(lines, r"^ +if \w+\(.*\)( .*)?:$")
     last = lines[at].rindex(")")
     return [*lines[:at], lines[at][:last] + lines[at][last + 1 :], *lines[at + 1 :]], at + 1
 
 
-@breakage("bracket-mismatch", "restores")
+@breakage("bracket-mismatch", RESTORES)
 def bracket_of_the_wrong_kind(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), ")", "]")
 
 
-@breakage("bracket-mismatch", "restores")
+@breakage("bracket-mismatch", RESTORES)
 def bracket_of_the_wrong_kind_on_its_own_line(lines: Lines) -> Broken:
     at = find(lines, r"^        \)$", find(lines, CALL))
     return changed(lines, at, ")", "}")
 
 
-@breakage("bracket-stray", "restores")
+@breakage("bracket-stray", RESTORES_WITH_RELEASE)
 def bracket_too_many(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), ")", "))")
 
 
-@breakage("bracket-stray", "restores")
+@breakage("bracket-stray")
 def bracket_alone_on_a_line(lines: Lines) -> Broken:
-    at = find(lines, r"^        \)$", find(lines, CALL))
-    return inserted(lines, at + 1, "        )")
+    at = find(lines, ONE_LINE_CALL)
+    return inserted(lines, at + 1, "        ]")
 
 
 # --- strings
@@ -213,23 +216,23 @@ F_STRING = r'^ +prefix=f"\{prefix\}\.\w+",$'
 ASSIGNED_STRING = r'^ +\w+: str = ""|^ +raise ValueError\(f?"[^"]*"\)$|^ +if .* == "\w+":$'
 
 
-@breakage("string-unclosed", "restores")
+@breakage("string-unclosed", RESTORES_WITH_RELEASE)
 def string_unclosed_before_a_comma(lines: Lines) -> Broken:
     return changed(lines, find(lines, F_STRING), '",', ",")
 
 
-@breakage("string-unopened", "restores")
+@breakage("string-unopened", RESTORES)
 def string_unclosed_at_its_begin(lines: Lines) -> Broken:
     return changed(lines, find(lines, F_STRING), 'f"', "f")
 
 
-@breakage("string-unclosed", "restores")
+@breakage("string-unclosed", RESTORES)
 def string_in_a_condition_unclosed(lines: Lines) -> Broken:
     at = find(lines, r'^ +if .* [!=]= "\w+":$')
     return changed(lines, at, '":', ":")
 
 
-@breakage("string-inner-quote", "compiles")
+@breakage("string-inner-quote", COMPILES)
 def string_with_its_own_quote_inside(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)")
     return inserted(lines, at + 1, "        logger.info('this layer doesn't shard')")
@@ -241,7 +244,7 @@ def docstring_unclosed(lines: Lines) -> Broken:
     return inserted(lines, at + 1, '        """Forward, as the patch does it.')
 
 
-@breakage("string-triple-stray", "")
+@breakage("string-triple-stray")
 def triple_quotes_left_behind(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)")
     return inserted(lines, at + 1, '        """')
@@ -257,25 +260,25 @@ def indent_too_deep(lines: Lines) -> Broken:
     return changed(lines, at, "        ", "            ")
 
 
-@breakage("indent-mismatch", "restores")
+@breakage("indent-mismatch", RESTORES)
 def indent_one_column_short(lines: Lines) -> Broken:
     at = find(lines, r"^        self\.\w+ = \w+$")
     return changed(lines, at, "        ", "       ")
 
 
-@breakage("indent-unexpected", "restores")
+@breakage("indent-unexpected", RESTORES)
 def indent_one_column_deep(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     return changed(lines, at, "        ", "         ")
 
 
-@breakage("indent-tabs", "restores")
+@breakage("indent-tabs", RESTORES)
 def indent_with_a_tab(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     return changed(lines, at, "        ", "\t\t")
 
 
-@breakage("indent-tabs", "restores")
+@breakage("indent-tabs", RESTORES)
 def indent_with_tabs_over_lines(lines: Lines) -> Broken:
     at = find(lines, r"^        self\.\w+ = \w+$")
     at = find(lines, r"^        self\.\w+ = \w+", at + 1)
@@ -320,173 +323,176 @@ def conflict_in_diff3_style(lines: Lines) -> Broken:
     return [*lines[:at], *marked, *lines[at + 1 :]], at + 1
 
 
-@breakage("diff-marks", "restores")
+@breakage("diff-marks", RESTORES)
 def plus_signs_of_a_diff(lines: Lines) -> Broken:
     at = find(lines, CALL)
     return [*lines[:at], *("+" + line for line in lines[at : at + 3]), *lines[at + 3 :]], at + 1
 
 
-@breakage("diff-marks", "restores")
+@breakage("diff-marks", RESTORES)
 def plus_sign_on_one_line(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     return changed(lines, at, "", "+")
 
 
-@breakage("diff-marks", "restores")
+@breakage("diff-marks", RESTORES)
 def hunk_of_a_diff_pasted(lines: Lines) -> Broken:
     at = find(lines, CALL)
-    hunk = ["@@ -140,3 +140,3 @@", " " + lines[at], "-            old_argument,", "+" + lines[at + 1], " " + lines[at + 2]]
+    hunk = [
+        "@@ -140,3 +140,3 @@",
+        " " + lines[at],
+        "-            old_argument,",
+        "+" + lines[at + 1],
+        " " + lines[at + 2],
+    ]
     return [*lines[:at], *hunk, *lines[at + 3 :]], at + 1
 
 
-@breakage("markdown-fence", "restores")
+@breakage("markdown-fence", RESTORES)
 def markdown_fence(lines: Lines) -> Broken:
     at = find(lines, r"^class \w+")
     return inserted(lines, at, "```python")
 
 
-@breakage("markdown-fence", "restores")
+@breakage("markdown-fence", RESTORES)
 def markdown_fences_around_a_class(lines: Lines) -> Broken:
     at = find(lines, r"^class \w+")
     end = find(lines, r"^class \w+", at + 1)
-    broken, line = inserted(lines, end, "```")
+    broken, _ = inserted(lines, end, "```")
     return inserted(broken, at, "```python")
 
 
-@breakage("heredoc-end", "restores")
+@breakage("heredoc-end", RESTORES)
 def heredoc_end(lines: Lines) -> Broken:
-    return [*lines[:-1], "EOF x", ""] if False else _heredoc(lines)
-
-
-def _heredoc(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     return inserted(lines, at, "    EOF")
 
 
-@breakage("html-entity", "restores")
+@breakage("html-entity", RESTORES)
 def html_entities(lines: Lines) -> Broken:
     at = find(lines, r"^ +if .* > .*:$|^ +elif .* > .*:$")
     return changed(lines, at, ">", "&gt;")
 
 
-@breakage("prompt", "restores")
+@breakage("prompt", RESTORES)
 def interpreter_prompt(lines: Lines) -> Broken:
     at = find(lines, r"^from \S+ import \w+$")
     return changed(lines, at, "from", ">>> from")
 
 
-@breakage("line-numbers", "restores")
+@breakage("line-numbers", RESTORES)
 def line_numbers_of_a_listing(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_CALL)
-    return [*lines[:at], *(f"{at + n + 1}: {line}" for n, line in enumerate(lines[at : at + 3])), *lines[at + 3 :]], at + 1
+    return [
+        *lines[:at],
+        *(f"{at + n + 1}: {line}" for n, line in enumerate(lines[at : at + 3])),
+        *lines[at + 3 :],
+    ], at + 1
 
 
-@breakage("escape-left-in", "compiles")
+@breakage("escape-left-in", COMPILES)
 def newline_escape_of_sed(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
-    return changed(lines, at, "()", "()", line=at + 1)[0][:at] + [lines[at] + r"\n        self.patched = True"] + lines[at + 1 :], at + 1
+    return changed(lines, at, "init__()", r"init__()\n        self.patched = True")
 
 
-@breakage("odd-character", "restores")
+@breakage("odd-character", RESTORES)
 def smart_quotes(lines: Lines) -> Broken:
     at = find(lines, F_STRING)
     broken, _ = changed(lines, at, '"', "\u201c")
     return changed(broken, at, '"', "\u201d")
 
 
-@breakage("odd-character", "restores")
+@breakage("odd-character", RESTORES)
 def non_breaking_space(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), " = ", "\u00a0= ")
 
 
-@breakage("odd-character", "restores")
+@breakage("odd-character", RESTORES)
 def zero_width_space(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), "= self", "= \u200bself")
 
 
-@breakage("odd-character", "restores")
+@breakage("odd-character", RESTORES)
 def fullwidth_parenthesis(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), "(", "\uff08")
 
 
-@breakage("odd-character", "restores")
+@breakage("odd-character", RESTORES)
 def dash_for_minus(lines: Lines) -> Broken:
     at = find(lines, r"^        .* = .* - .*$|^ +if .* - .*:$|^ +return .* - ")
     return changed(lines, at, " - ", " \u2013 ")
 
 
-@breakage("backslash-space", "restores")
+@breakage("backslash-space", COMPILES)
 def backslash_with_a_space_behind(lines: Lines) -> Broken:
     at = find(lines, ONE_LINE_CALL)
-    whole = lines[at].replace(" = ", " = \\\n            ")
-    good = [*lines[:at], *whole.split("\n"), *lines[at + 1 :]]
-    broken, line = changed(good, at, "\\", "\\ ")
-    lines[:] = good  # the file before the breakage is this one
-    return broken, line
+    head, tail = lines[at].split(" = ")
+    return [*lines[:at], f"{head} = \\ ", f"            {tail}", *lines[at + 1 :]], at + 1
 
 
-@breakage("backslash-dangling", "restores")
+@breakage("backslash-dangling", RESTORES)
 def backslash_dangling(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
-    return changed(lines, at, "()", "()", line=at + 1)[0][:at] + [lines[at] + " \\"] + lines[at + 1 :], at + 1
+    return changed(lines, at, "init__()", "init__() \\")
 
 
 # --- statements
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def colon_of_an_if_missing(lines: Lines) -> Broken:
     at = find(lines, r"^        if .*:$")
     return changed(lines, at, lines[at], lines[at][:-1])
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def colon_of_an_else_missing(lines: Lines) -> Broken:
     return changed(lines, find(lines, r"^ +else:$"), ":", "")
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def colon_of_a_class_missing(lines: Lines) -> Broken:
     at = find(lines, r"^class \w+\(.*\):$")
     return changed(lines, at, "):", ")")
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def colon_of_a_def_missing(lines: Lines) -> Broken:
     at = find(lines, r"^    def \w+\(.*:$")
     return changed(lines, at, lines[at], lines[at][:-1])
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def colon_behind_a_parameter_list_missing(lines: Lines) -> Broken:
     at = find(lines, r"^    \)( -> .*)?:$")
     return changed(lines, at, lines[at], lines[at][:-1])
 
 
-@breakage("colon-missing", "restores")
+@breakage("colon-missing", RESTORES)
 def semicolon_for_colon(lines: Lines) -> Broken:
     at = find(lines, r"^        if .*:$")
     return changed(lines, at, lines[at], lines[at][:-1] + ";")
 
 
-@breakage("equals-in-condition", "restores")
+@breakage("equals-in-condition", RESTORES)
 def one_equals_sign_in_a_condition(lines: Lines) -> Broken:
     at = find(lines, r"^ +(if|elif) [^(]* == .*:$")
     return changed(lines, at, "==", "=")
 
 
-@breakage("equals-in-condition", "restores")
+@breakage("equals-in-condition", RESTORES)
 def one_equals_sign_in_an_assert(lines: Lines) -> Broken:
     at = find(lines, r"^ +assert .* == ")
     return changed(lines, at, "==", "=")
 
 
-@breakage("other-language", "compiles")
+@breakage("other-language", COMPILES)
 def else_if(lines: Lines) -> Broken:
     return changed(lines, find(lines, r"^ +elif "), "elif", "else if")
 
 
-@breakage("other-language", "compiles")
+@breakage("other-language", COMPILES)
 def double_ampersand(lines: Lines) -> Broken:
     at = find(lines, r"^ +(if|elif) .* and .*:$")
     return changed(lines, at, " and ", " && ")
@@ -518,26 +524,26 @@ def decorator_parted_from_its_class(lines: Lines) -> Broken:
     return inserted(lines, at, "@support_torch_compile", "PATCHED = True")
 
 
-@breakage("word-doubled", "restores")
+@breakage("word-doubled", RESTORES)
 def keyword_twice(lines: Lines) -> Broken:
     at = find(lines, r"^    def \w+\(")
     return changed(lines, at, "def ", "def def ")
 
 
-@breakage("word-doubled", "restores")
+@breakage("word-doubled", RESTORES)
 def return_twice(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     return changed(lines, at, "return ", "return return ")
 
 
-@breakage("lines-merged", "compiles")
+@breakage("lines-merged", COMPILES)
 def line_end_missing(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     at = find(lines, r"^        self\.\w+ = \w+$", at)
     return [*lines[:at], lines[at] + " " + lines[at + 1].lstrip(), *lines[at + 2 :]], at + 1
 
 
-@breakage("lines-merged", "compiles")
+@breakage("lines-merged", COMPILES)
 def def_behind_a_return(lines: Lines) -> Broken:
     at = find(lines, r"^        return \w+$")
     while not lines[at + 2].startswith("    def "):
@@ -548,7 +554,7 @@ def def_behind_a_return(lines: Lines) -> Broken:
 # --- calls and parameters
 
 
-@breakage("comma-missing", "restores")
+@breakage("comma-missing", RESTORES)
 def comma_between_arguments_missing(lines: Lines) -> Broken:
     at = find(lines, CALL) + 1
     return changed(lines, at, ",", "")
@@ -560,22 +566,22 @@ def comma_on_one_line_missing(lines: Lines) -> Broken:
     return changed(lines, at, '", ', '" ')
 
 
-@breakage("comma-doubled", "restores")
+@breakage("comma-doubled", RESTORES)
 def comma_twice(lines: Lines) -> Broken:
     return changed(lines, find(lines, CALL) + 1, ",", ",,")
 
 
-@breakage("comma-stray", "restores")
+@breakage("comma-stray", RESTORES)
 def comma_first(lines: Lines) -> Broken:
     return changed(lines, find(lines, ONE_LINE_CALL), "(", "(, ")
 
 
-@breakage("semicolon-for-comma", "restores")
+@breakage("semicolon-for-comma", RESTORES)
 def semicolon_for_comma(lines: Lines) -> Broken:
     return changed(lines, find(lines, CALL) + 1, ",", ";")
 
 
-@breakage("keyword-repeated", "restores")
+@breakage("keyword-repeated", RESTORES)
 def keyword_argument_twice(lines: Lines) -> Broken:
     at = find(lines, r"^            \w+=\w+,$", find(lines, CALL))
     return inserted(lines, at + 1, lines[at])
@@ -593,7 +599,7 @@ def positional_argument_last(lines: Lines) -> Broken:
     return inserted(lines, at + 1, "            patched_by_us,")
 
 
-@breakage("parameter-repeated", "restores")
+@breakage("parameter-repeated", RESTORES)
 def self_twice(lines: Lines) -> Broken:
     at = find(lines, r"^    def \w+\(self, ")
     return changed(lines, at, "self, ", "self, self, ")
@@ -612,13 +618,13 @@ def parameter_without_a_default_last(lines: Lines) -> Broken:
     return inserted(lines, at + 1, "        patched_by_us: bool,")
 
 
-@breakage("generator-bare", "compiles")
+@breakage("generator-bare", COMPILES)
 def generator_without_parentheses(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, "        self.total = sum(x for x in (1, 2), 0)")
 
 
-@breakage("tuple-bare", "compiles")
+@breakage("tuple-bare", COMPILES)
 def tuple_in_a_comprehension(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, "        self.pairs = [a, b for a, b in ((1, 2), (3, 4))]")
@@ -686,13 +692,13 @@ def assignment_to_a_name_with_a_dash(lines: Lines) -> Broken:
     return inserted(lines, at + 1, "        eagle-layers = 3")
 
 
-@breakage("walrus", "compiles")
+@breakage("walrus", COMPILES)
 def walrus_as_a_statement(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, "        layers := 3")
 
 
-@breakage("number", "compiles")
+@breakage("number", COMPILES)
 def number_with_leading_zeros(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, "        self.layers = 08")
@@ -704,7 +710,7 @@ def name_that_begins_with_a_digit(lines: Lines) -> Broken:
     return inserted(lines, at + 1, "        2nd_layer = None")
 
 
-@breakage("other-language", "compiles")
+@breakage("other-language", COMPILES)
 def arrow_for_at_least(lines: Lines) -> Broken:
     at = find(lines, r"^ +(if|elif) .* >= ")
     return changed(lines, at, ">=", "=>")
@@ -719,20 +725,20 @@ def operand_missing(lines: Lines) -> Broken:
 # --- Python 2, newer Pythons
 
 
-@breakage("python-2", "compiles")
+@breakage("python-2", COMPILES)
 def print_statement(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, '        print "patched", self')
 
 
-@breakage("python-2", "compiles")
+@breakage("python-2", COMPILES)
 def except_with_a_comma(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     new = ["        try:", "            pass", "        except ValueError, error:", "            raise"]
     return inserted(lines, at + 1, *new, line=at + 4)
 
 
-@breakage("python-2", "compiles")
+@breakage("python-2", COMPILES)
 def raise_with_a_comma(lines: Lines) -> Broken:
     at = find(lines, r"^        super\(\)\.__init__\(\)$")
     return inserted(lines, at + 1, '        raise ValueError, "not patched"')

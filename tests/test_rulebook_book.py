@@ -180,7 +180,7 @@ def test_the_cache_is_written_once_and_read_again(tmp_path: Path, monkeypatch: p
     def parse(*_: object) -> None:
         raise AssertionError("parsed although it was cached")
 
-    monkeypatch.setattr(loading, "_parse", parse)
+    monkeypatch.setattr(loading, "parse_text", parse)
     assert load_rulebook(cache=cache).rules == first.rules == OWN.rules
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from preflight.errors import RuleFileError
 from preflight.rulebook import Expected, Rule, Status, load_rulebook
-from preflight.rulebook.load import MAX_BYTES
+from preflight.rulebook.table import MAX_BYTES
 
 NAME = "ACME101-toy-fault.toml"
 RULE = '''\

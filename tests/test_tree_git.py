@@ -246,3 +246,9 @@ def test_an_environment_inside_the_patch_repository_is_not_taken_for_its_tree(re
     tree = opened(site, staged=True, paths=("patches",))
     assert tree.read(MODEL) == b"staged\n"
     assert os.fspath(tree.root) == os.fspath(site)
+
+
+@pytest.mark.parametrize("options", [{"staged": True}, {"base_ref": "HEAD"}])
+def test_two_references_for_one_tree_are_refused(checkout, options):
+    with pytest.raises(UsageError):
+        opened(checkout, vllm="0.16.0", **options)

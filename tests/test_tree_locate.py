@@ -335,3 +335,23 @@ def test_version_of_a_checkout(tmp_path, file, text, version):
     write(make_checkout(tmp_path) / file, text.encode())
     tree = open_tree(TreeRequest(site_packages=str(tmp_path)), {"PATH": os.environ["PATH"]})
     assert tree.facts.vllm == version
+
+
+def test_names_that_are_too_long_or_folders_that_are_gone_are_nothing(tmp_path, monkeypatch):
+    site = make_tree(tmp_path / "env")
+    write(site / "long.pth", b"/" + b"x" * 5000 + b"\n")
+    assert open_tree(TreeRequest(site_packages=str(site)), {}).packages == ()
+    with pytest.raises(TreeError):
+        locate(None, {"VIRTUAL_ENV": "/" + "x" * 5000, "PATH": "/" + "y" * 5000})
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(UsageError):
+        locate("relative", {})
+
+
+def test_a_version_that_is_no_text_is_no_version(tmp_path):
+    site = make_tree(tmp_path)
+    write(site / "vllm-0.16.0.dist-info" / "METADATA", b"Name: vllm\nVersion: \x1b[2J\n")
+    assert open_tree(TreeRequest(site_packages=str(site)), {"PATH": ""}).facts.vllm is None

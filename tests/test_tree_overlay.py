@@ -9,7 +9,7 @@ import pytest
 
 from preflight.errors import PreflightError, TreeError, UsageError
 from preflight.tree import SourceUnreadable, Tree, TreeRequest, open_tree
-from tests.gitrepo import ENVIRON
+from tests.gitrepo import ENVIRON, make_repository
 from tests.minitree import make_tree, write
 
 TOY = "".join(f"line_{i} = {i}\n" for i in range(20))
@@ -290,7 +290,22 @@ def test_paths_are_overlays_or_code_that_uses_the_tree(site, repo):
     assert "tools/serve.py" not in tree.files() and not tree.exists("tools/serve.py")
 
 
-def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(site, repo):
+def test_the_folder_of_a_repository_is_not_the_package_though_it_has_its_name(site, tmp_path, monkeypatch):
+    """A checkout of vLLM is in a folder called vllm; its setup.py is not vllm/setup.py."""
+    repo = tmp_path / "vllm"
+    write(repo / "engine/utils.py", b"a tool of the repository\n")
+    write(repo / MODEL, b"patched\n")
+    make_repository(repo)
+    monkeypatch.chdir(repo)
+    tree = opened(site, paths=(".",))
+    assert states(tree) == {MODEL: "overlay"}
+    assert [file.path for file in tree.outside] == ["engine/utils.py"]
+    assert set(states(opened(site, "."))) == {MODEL}
+
+
+def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(tmp_path, repo):
+    long = "".join(f"entry_{number} = {number}\n" for number in range(200))
+    site = make_tree(tmp_path / "long", {**RELEASE, "vllm/model_executor/models/registry.py": long})
     write(repo / "toy.py", TOY.replace("line_3 = 3", "line_3 = 33").encode())
     write(repo / "registry.py", b"print('a script of my own')\n")
     write(repo / "utils.py", b"x = 1\n")
@@ -304,7 +319,8 @@ def test_a_diff_as_path_is_applied_and_diffs_in_a_folder_are_noted(site, repo):
     write(repo / "p/x.patch", diff_of(MODEL))
     assert states(opened(site, paths=("p/x.patch",))) == {MODEL: "overlay"}
     tree = opened(site, paths=("p",))
-    assert states(tree) == {} and any("x.patch" in note for note in tree.notes)
+    assert states(tree) == {}
+    assert [(u.id, u.path) for u in tree.undecided] == [("diff-not-laid-over", "p/x.patch")]
 
 
 def test_paths_into_the_tree_select(tmp_path, repo):

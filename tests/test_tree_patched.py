@@ -158,6 +158,7 @@ def test_without_hashes_what_is_patched_is_not_known(tmp_path, how):
     tree = opened(site)
     assert states(tree) == {}
     assert [(u.id, u.decisive) for u in tree.undecided] == [("no-reference", True)]
+    assert [(u.id, u.decisive) for u in opened(site, whole_tree=True).undecided] == [("no-reference", False)]
 
 
 def test_rows_outside_the_tree_are_never_opened(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -121,10 +122,11 @@ def test_compiled_modules_of_all_systems_are_told():
 
 
 def test_a_record_that_is_a_folder_or_a_pipe_or_not_there_is_said(tmp_path):
-    for name in ("folder", "missing"):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe", "missing"):
         with pytest.raises(TreeError):
             read_record(tmp_path / name)
-        (tmp_path / "folder").mkdir(exist_ok=True)
 
 
 def test_a_huge_record_is_not_read(tmp_path):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.model import Fault, Undecided
 
 if TYPE_CHECKING:
+    from preflight.launch.launch import Launch
     from preflight.program import Program
     from preflight.rulebook import Rulebook
     from preflight.syntax.source import SourceStore
@@ -22,7 +23,6 @@ class CheckOptions:
     whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
     require: tuple[str, ...] = ()  #: --require INTERFACE[=CLASS]
     use_cache: bool = True  #: --no-cache turns it off
-    launch: tuple[str, ...] | None = None  #: the words behind ``--``
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Context:
     """One run's inputs: the tree with its overlays, the files in question, and what is known about them.
 
     ``paths`` are the files to check (tree-relative, sorted): the patched set, or with ``--all`` every file, Python or
-    not, that exists. ``load_program`` builds the program model on its first call and returns the same one afterwards.
+    not, that exists. ``launch`` is the launch as the tree's own parser reads it, if one was given. ``load_program``
+    builds the program model on its first call and returns the same one afterwards.
     """
 
     tree: Tree
@@ -39,6 +40,7 @@ class Context:
     paths: tuple[str, ...]
     load_program: Callable[[], Program]
     options: CheckOptions = field(default_factory=CheckOptions)
+    launch: Launch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
         staged=arguments.staged,
         base_ref=arguments.base_ref,
         use_cache=not arguments.no_cache,
+        whole_tree=getattr(arguments, "all", False),
         progress=shows_progress(),
     )
 
@@ -100,14 +101,27 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     """What to check it for."""
     from preflight.checks.context import CheckOptions
+    from preflight.launch.command import LaunchRequest
     from preflight.run import Request
 
     return Request(
         options=CheckOptions(
-            whole_tree=arguments.all, use_cache=not arguments.no_cache, launch=launch_words(arguments)
+            whole_tree=arguments.all,
+            require=_words(arguments.require, settings.require),
+            use_cache=not arguments.no_cache,
         ),
-        select=_rules(arguments.select, settings.select),
-        ignore=_rules(arguments.ignore, settings.ignore),
+        launch=LaunchRequest(
+            words=launch_words(arguments),
+            file=arguments.launch_file,
+            model=arguments.model,
+            speculative_config=arguments.speculative_config,
+            tensor_parallel_size=arguments.tensor_parallel_size,
+            pipeline_parallel_size=arguments.pipeline_parallel_size,
+            environment=tuple(arguments.env or ()),
+            folder=Path.cwd(),
+        ),
+        select=_words(arguments.select, settings.select),
+        ignore=_words(arguments.ignore, settings.ignore),
         extra_rules=settings.rules,
     )
 
@@ -121,7 +135,7 @@ def launch_words(arguments: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(arguments.launch)
 
 
-def _rules(given: list[str] | None, configured: tuple[str, ...]) -> tuple[str, ...]:
+def _words(given: list[str] | None, configured: tuple[str, ...]) -> tuple[str, ...]:
     if given is None:
         return configured
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())

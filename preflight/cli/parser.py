@@ -52,8 +52,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
     """argparse takes PATHs only in one place; those that stand between options are added here, all else is refused."""
     unknown = [word for word in rest if word.startswith("-")]
-    if not unknown and hasattr(arguments, "paths") and arguments.command == "check":
-        arguments.paths = [*arguments.paths, *rest]
+    words = {"check": "paths", "interfaces": "names"}.get(arguments.command)
+    if not unknown and words is not None:
+        setattr(arguments, words, [*getattr(arguments, words), *rest])
     elif rest:
         from preflight.rulebook.near import did_you_mean
 
@@ -85,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"preflight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for declare in (_check, _gate, _rules, _explain):
+    for declare in (_check, _gate, _launch, _interfaces, _rules, _explain, _triage):
         declare(commands)
     return parser
 
@@ -124,6 +125,7 @@ def _check(commands: Commands) -> None:
     )
     _tree_options(command)
     _check_options(command)
+    _launch_options(command)
     _output_options(command)
     command.add_argument("--fix", action="store_true", help="write safe fixes into the files that were read")
     command.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, write nothing")
@@ -146,9 +148,64 @@ def _gate(commands: Commands) -> None:
     )
     _tree_options(command)
     _check_options(command)
+    _launch_options(command)
     _output_options(command)
     command.add_argument("--dry-run", action="store_true", help="say what would be done, do not start COMMAND")
+    command.set_defaults(paths=[], fix=False, diff=False)
+
+
+def _launch(commands: Commands) -> None:
+    from preflight.supervise.command import add_arguments
+
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.gate import run_launch_command
+
+        return run_launch_command(arguments)
+
+    command = _command(
+        commands,
+        "launch",
+        "check, then run COMMAND, wait until it serves, and tell the root cause if it dies",
+        run,
+        launch=True,
+        usage="preflight launch [options] -- COMMAND ...",
+        epilog=TREE_HELP,
+    )
+    add_arguments(command)
+    _tree_options(command)
+    _check_options(command)
+    _launch_options(command)
+    _output_options(command)
+    command.set_defaults(paths=[], fix=False, diff=False)
+
+
+def _interfaces(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.interfaces import run_interfaces_command
+
+        return run_interfaces_command(arguments)
+
+    command = _command(
+        commands, "interfaces", "tell which model classes implement which interfaces", run, epilog=TREE_HELP
+    )
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="an architecture, a class or an interface: its details"
+    )
+    command.add_argument("--against", metavar="VERSION", help="only what differs from this released vLLM")
+    _tree_options(command)
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
     command.set_defaults(paths=[])
+
+
+def _triage(commands: Commands) -> None:
+    from preflight.triage.command import add_arguments
+
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.triage import run_triage_command
+
+        return run_triage_command(arguments)
+
+    add_arguments(_command(commands, "triage", "find the root cause in the log of a launch that died", run))
 
 
 def _rules(commands: Commands) -> None:
@@ -209,7 +266,31 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
     )
+    group.add_argument(
+        "--require",
+        action="append",
+        default=None,
+        metavar="INTERFACE[=CLASS]",
+        help="demand an interface of the patched model classes, or of the class or architecture named; repeatable",
+    )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
+
+
+def _launch_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("the launch (its command stands behind `--`)")
+    group.add_argument(
+        "--launch",
+        dest="launch_file",
+        metavar="FILE",
+        help="a shell script, compose file, Kubernetes manifest or vLLM --config file with the launch",
+    )
+    group.add_argument("--env", action="append", default=None, metavar="NAME=VALUE", help="a variable of the launch")
+    group.add_argument(
+        "--model", metavar="PATH", help="a checkpoint folder, a config.json, or a hub id in the local cache"
+    )
+    group.add_argument("--speculative-config", metavar="JSON", help="the same flag of the launch")
+    group.add_argument("--tensor-parallel-size", metavar="N", help="the same flag of the launch")
+    group.add_argument("--pipeline-parallel-size", metavar="N", help="the same flag of the launch")
 
 
 def _output_options(command: argparse.ArgumentParser) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Base, Class, Doubt
 from preflight.program.conditions import parse_expression
 from preflight.program.definitions import Definition, Kind, Value
-from preflight.program.extract import dotted
 from preflight.program.facts import Assign, ClassFacts, Expression, SetAttribute
 from preflight.program.known import TYPING_ALIASES, TYPING_MODULES
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.program.modules import Module
@@ -26,6 +26,7 @@ class ClassMaker:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._made: dict[str, Class] = {}
+        self._typed_dicts: set[Class] = set()
         self._later: dict[str, dict[str, dict[str, Assign]]] = {}
 
     def of(self, definition: Definition) -> Class | None:
@@ -84,28 +85,37 @@ class ClassMaker:
         protocol = any(base.cls is not None and base.cls.is_typing("Protocol") for base, _ in written)
         if facts.type_parameters and not protocol:
             written.append((Base("Generic", facts.line, facts.column, self.opaque("typing", "Generic")), True))
+        if any(base.cls is not None and self.is_typed_dict(base.cls) for base, _ in written):
+            # typing._TypedDictMeta makes a plain dict of every typed dict, whatever it is derived from
+            self._typed_dicts.add(cls)
+            generic = [base for base, _ in written if base.cls is not None and base.cls.is_typing("Generic")]
+            return (*generic, Base("TypedDict", facts.line, facts.column, self.opaque("builtins", "dict")))
         result: list[Base] = []
         for index, (base, subscripted) in enumerate(written):
-            later_generic = any(is_subscript for _, is_subscript in written[index + 1 :])
+            later = written[index + 1 :]
             if base.cls is None:
                 result.append(base)
             elif base.cls.is_typing("Generic") and subscripted:
                 # typing._GenericAlias.__mro_entries__: a later generic base, or Protocol, brings Generic along
-                if not protocol and not later_generic:
+                if not protocol and not any(_is_typing_alias(other, subscript) for other, subscript in later):
                     result.append(base)
             elif base.cls.module in TYPING_MODULES:
-                result.extend(self._typing_bases(base, later_generic))
+                brought = any(_is_typing_alias(other, subscript) or _is_generic(other) for other, subscript in later)
+                result.extend(self._typing_bases(base, brought))
             else:
                 result.append(base)
         return tuple(result)
+
+    def is_typed_dict(self, cls: Class) -> bool:
+        """Whether a class is TypedDict or was derived from it."""
+        return cls.is_typing("TypedDict") or (bool(cls.bases) and cls in self._typed_dicts)
 
     def _typing_bases(self, base: Base, later_generic: bool) -> list[Base]:
         """What a name of ``typing`` becomes as a base."""
         assert base.cls is not None
         place = (base.text, base.line, base.column)
-        plain = {"NamedTuple": "tuple", "TypedDict": "dict"}.get(base.cls.name)
-        if plain is not None:
-            return [Base(*place, self.opaque("builtins", plain))]
+        if base.cls.name == "NamedTuple":
+            return [Base(*place, self.opaque("builtins", "tuple"))]
         alias = TYPING_ALIASES.get(base.cls.name)
         if alias is None:
             return [base]
@@ -144,7 +154,10 @@ class ClassMaker:
             found = self._program.name_in_class(module, cls, name)
             classes = [made for definition in found.definitions if (made := self.of(definition)) is not None]
             if found.missing is not None:
-                return Base(*place, None, found.missing.as_exception()), subscripted
+                missing = found.missing
+                if missing.module == module.name and missing.name == name.partition(".")[0]:
+                    cls.fails_with(f"NameError: name {missing.name!r} is not defined")
+                return Base(*place, None, missing.as_exception()), subscripted
             if len(classes) == 1 and len(found.definitions) == 1 and not found.may_be_unbound:
                 replaced = classes[0].replaced_by()
                 if replaced is classes[0]:
@@ -190,3 +203,18 @@ class ClassMaker:
                     made = Assign(effect.attribute, "=", effect.value, None, effect.line, effect.column)
                     per_module.setdefault(effect.target.text, {})[effect.attribute] = made
         return per_module.get(cls.name, {})
+
+
+def _is_generic(base: Base) -> bool:
+    """Whether a base derives from ``typing.Generic``."""
+    return base.cls is not None and any(cls.is_typing("Generic") for cls in base.cls.mro)
+
+
+def _is_typing_alias(base: Base, subscripted: bool) -> bool:
+    """Whether a base is an alias of ``typing`` (``List``, ``C[T]`` of a generic class) and not one of Python's own
+    (``list[T]``), which knows nothing of Generic."""
+    if base.cls is None:
+        return False
+    if base.cls.module in TYPING_MODULES:
+        return subscripted or base.cls.name in TYPING_ALIASES
+    return subscripted and _is_generic(base)

@@ -7,16 +7,16 @@ NamedTuple and TypedDict, decorators, and assignments to the class at the module
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from preflight.model import Span
 from preflight.program.definitions import Value
-from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, If, Import, Item, Try
+from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.fields import Fields, dataclass_fields, named_tuple_fields
-from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, TYPING_MODULES, KnownClass
+from preflight.program.known import CLASS_ATTRIBUTES, KNOWN_CLASSES, METACLASS_ATTRIBUTES, TYPING_MODULES, KnownClass
 from preflight.program.linearize import linearize
+from preflight.program.members import Base, Doubt, Member, flattened, function_kind
 from preflight.program.namespace import Binding, Namespace, run_body
 from preflight.program.signatures import Signature
 
@@ -25,49 +25,8 @@ if TYPE_CHECKING:
     from preflight.program.program import Program
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A name in the namespace of a class. ``kind``: "method", "classmethod", "staticmethod", "property", "class" or
-    "value". ``facts`` is the statement that makes it; None where a decorator, Python itself (``signature``) or a class
-    whose source is not at hand does. ``certain`` is False under a condition that is not decided."""
-
-    name: str
-    kind: str
-    owner: Class
-    facts: FunctionFacts | ClassFacts | Assign | Import | None
-    line: int | None
-    column: int | None
-    certain: bool = True
-    signature: Signature | None = field(default=None, compare=False)
-
-    @property
-    def span(self) -> Span:
-        return Span(self.owner.path or self.owner.module, self.line, self.column)
-
-    @property
-    def stub(self) -> str | None:
-        """What its body is made of if it has none ("...", "docstring", "pass", "raise NotImplementedError")."""
-        return self.facts.stub if isinstance(self.facts, FunctionFacts) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """One base as written: the class it is, or why that is not known."""
-
-    text: str
-    line: int
-    column: int
-    cls: Class | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Why a class is not known in full."""
-
-    reason: str
-    path: str | None = None
-    line: int | None = None
+#: stands for an answer that nobody has asked for
+_NOT_ASKED = object()
 
 
 class Class:
@@ -84,12 +43,15 @@ class Class:
         self.display_name = qualname.rpartition(".")[2]
         #: attributes that decorators and other code set on the class, as values of the evaluator
         self.changed: dict[str, Value] = {}
+        #: attributes that code which cannot be followed may set, with the reason
+        self.unsettled: dict[str, str] = {}
         #: the scope of the function that the class statement stands in
         self.closure: Frame | None = None
         #: the options of ``@dataclass`` that are on; None for a class that is no dataclass
         self.dataclass_options: Mapping[str, Value] | None = None
         #: why decorators leave the class unknown
         self.decorator_doubts: list[Doubt] = []
+        self._creation_error: str | None = None
         self._prepared = facts is None
         self._result: Value = self
         self._bases: tuple[Base, ...] | None = None
@@ -98,6 +60,7 @@ class Class:
         self._namespace: Namespace | None = None
         self._members: dict[str, Member | None] = {}
         self._doubts: tuple[Doubt, ...] | None = None
+        self._fields: Value = _NOT_ASKED
         self._linearizing = False
 
     def __repr__(self) -> str:
@@ -148,6 +111,17 @@ class Class:
         if not self._prepared:
             self._prepared = True
             self._result = self._program.decorate(self)
+
+    @property
+    def creation_error(self) -> str | None:
+        """What a base, a decorator or ``__init_subclass__`` raises for the class: then its module fails to import."""
+        self.prepare()
+        assert self.bases is not None  # naming the bases is part of making the class
+        return self._creation_error
+
+    def fails_with(self, error: str) -> None:
+        """Note what making the class raises."""
+        self._creation_error = error
 
     def replaced_by(self) -> Value:
         """What the name of the class stands for behind its decorators: itself, but for a decorator that replaces it."""
@@ -271,10 +245,11 @@ class Class:
 
     def dataclass_fields(self) -> Fields | None:
         """The fields of a dataclass, those of its bases included; None for a class that is none."""
-        self.prepare()
-        for cls in self.mro:
-            cls.prepare()
-        return dataclass_fields(self)
+        if self._fields is _NOT_ASKED:
+            for cls in self.mro:
+                cls.prepare()
+            self._fields = dataclass_fields(self)
+        return self._fields
 
     def named_tuple_fields(self) -> Fields | None:
         """The fields of a named tuple; None for a class that is none."""
@@ -296,6 +271,8 @@ class Class:
         self.prepare()
         if name in self.changed:
             return Member(name, "value", self, getattr(self.changed[name], "facts", None), None, None)
+        if name in self.unsettled:
+            return Member(name, "value", self, None, None, None, certain=False)
         try:
             return self._members[name]
         except KeyError:
@@ -376,9 +353,22 @@ class Class:
         found = self.lookup(name)
         if found is not None:
             return True if found.certain else None
-        if name in CLASS_ATTRIBUTES:
+        if name in CLASS_ATTRIBUTES or name in self.metaclass_attributes:
             return True
         return False if self.complete else None
+
+    @property
+    def metaclass_attributes(self) -> frozenset[str]:
+        """The names that its metaclass gives it, where that is one of the standard library's."""
+        found: frozenset[str] = frozenset()
+        if self.is_enum:
+            found |= METACLASS_ATTRIBUTES["EnumMeta"]
+        for cls in self.mro:
+            keywords = dict(cls.facts.keywords) if cls.facts is not None else {}
+            metaclass = keywords["metaclass"].text.rpartition(".")[2] if "metaclass" in keywords else ""
+            if cls.is_typing("Protocol") or metaclass == "ABCMeta":
+                found |= METACLASS_ATTRIBUTES["ABCMeta"]
+        return found
 
     def gives_none(self, name: str) -> bool:
         """Whether ``cls.name`` is a plain None: how a class says that it does not support a protocol's method."""
@@ -391,7 +381,7 @@ class Class:
     def annotations(self) -> dict[str, Assign]:
         """The names annotated in its own body (``__annotations__``), with or without a value, in order."""
         found: dict[str, Assign] = {}
-        for item in _flat(self.facts.body if self.facts is not None else ()):
+        for item in flattened(self.facts.body if self.facts is not None else ()):
             if isinstance(item, Assign) and item.annotation is not None:
                 found[item.name] = item
         return found
@@ -416,24 +406,3 @@ class Class:
         """The expression that gives ``cls.name`` its value, where one assignment does."""
         found = self.lookup(name)
         return found.facts.value if found is not None and isinstance(found.facts, Assign) else None
-
-
-def function_kind(facts: FunctionFacts) -> str:
-    """How a function in a class body behaves, by its decorators."""
-    for decorator in facts.decorators:
-        last = decorator.text.partition("(")[0].rpartition(".")[2]
-        if last in ("classmethod", "staticmethod"):
-            return last
-        if last in ("property", "cached_property", "setter", "getter", "deleter", "abstractproperty"):
-            return "property"
-    return "staticmethod" if facts.name == "__new__" else "method"
-
-
-def _flat(items: tuple[Item, ...]) -> Iterator[Item]:
-    for item in items:
-        yield item
-        if isinstance(item, If):
-            yield from _flat(item.body)
-            yield from _flat(item.orelse)
-        elif isinstance(item, Try):
-            yield from _flat(item.body)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from preflight.program.extract import dotted
 from preflight.program.facts import Expression
+from preflight.program.syntax_nodes import dotted
 
 
 class Truth(Enum):
@@ -36,8 +36,8 @@ class Platform:
     os_name: str = "posix"
 
 
-#: answers a call that stands in a test
-Ask = Callable[[ast.Call], Truth]
+#: answers a part of a test
+Ask = Callable[[ast.expr], Truth]
 
 
 @lru_cache(maxsize=8192)
@@ -68,7 +68,7 @@ class _Undecided(Exception):
 
 
 def decide(test: Expression | ast.expr, platform: Platform, name: str = "", asked: Ask | None = None) -> Truth:
-    """Whether the test holds when a module called ``name`` is imported; ``asked`` answers calls in it, if it can."""
+    """Whether the test holds when a module called ``name`` is imported; ``asked`` answers its parts, if it can."""
     node = parse_expression(test.text) if isinstance(test, Expression) else test
     if node is None:
         return Truth.MAYBE
@@ -78,7 +78,7 @@ def decide(test: Expression | ast.expr, platform: Platform, name: str = "", aske
 def _truth(node: ast.expr, platform: Platform, name: str, asked: Ask | None) -> Truth:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _truth(node.operand, platform, name, asked).negated()
-    if isinstance(node, ast.Call) and asked is not None:
+    if isinstance(node, (ast.Call, ast.Compare, ast.Attribute)) and asked is not None:
         answer = asked(node)
         if answer is not Truth.MAYBE:
             return answer

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class, Doubt
 from preflight.program.conditions import parse_expression
 from preflight.program.definitions import Definition, Kind, Missing, Resolution, Value
 from preflight.program.entry_points import CURRENT_PLATFORM
+from preflight.program.evaluate.evaluator import find_node
 from preflight.program.evaluate.values import Frame, Function, ModuleValue, Opaque, Raised, Unknown
 from preflight.program.facts import Call, Expression, FunctionFacts
 
 if TYPE_CHECKING:
     from preflight.program.modules import Module
     from preflight.program.program import Program
+
+
+_REGISTERED = re.compile(rb"\bsys\.modules(?:\[|\.setdefault\()\s*[\"'](\w+)[\w.]*[\"']\s*(?:\]\s*=(?!=)|,)", re.ASCII)
 
 
 class Creation:
@@ -29,18 +34,73 @@ class Creation:
         if facts is None:
             return cls
         module = self._program.module(cls.module)
+        self._init_subclass(cls, module)
         value: Value = cls
+        ran = False
         for decorator in reversed(facts.decorators):
             if cls.closure is None:
                 targets = self._program.decorator(module, decorator)
                 if targets and all(self._program.is_transparent(target) for target in targets):
                     continue
+            ran = True
             value = self._apply(cls, module, decorator, value)
             if isinstance(value, Unknown):
                 reason = f"what its decorator {decorator.text.partition('(')[0]} does is not known: {value.reason}"
                 cls.decorator_doubts.append(Doubt(reason, cls.path, decorator.line))
                 value = cls  # the name most likely stands for the class still; the doubt says so
+        if ran:
+            self._program.evaluator.forget_containers()
         return value
+
+    def _init_subclass(self, cls: Class, module: Module) -> None:
+        """Run the ``__init_subclass__`` that the bases hand down.
+
+        Where it cannot be followed, the attributes that it sets by name are uncertain, and nothing else: it gets the
+        class and no more.
+        """
+        member = next((found for base in cls.mro[1:] if (found := base.own("__init_subclass__")) is not None), None)
+        if member is None or not isinstance(member.facts, FunctionFacts) or cls.facts is None:
+            return
+        if not self._program.module(member.owner.module).spec.in_tree:
+            return
+        evaluator = self._program.evaluator
+        keywords = [(name, expression) for name, expression in cls.facts.keywords if name != "metaclass"]
+
+        def run() -> Value:
+            given = {name: evaluator.expression(module, expression, cls.closure) for name, expression in keywords}
+            hook = evaluator.attributes.member(member, cls)
+            return evaluator.calls.call(hook, [], given, "__init_subclass__")
+
+        try:
+            result = evaluator.ask(run)
+        except Raised as raised:
+            cls.fails_with(str(raised))
+            return
+        if isinstance(result, Unknown):
+            for name in self._set_by(member.owner, member.facts):
+                if name is None:
+                    cls.decorator_doubts.append(Doubt("its __init_subclass__ sets attributes by computed names"))
+                else:
+                    cls.unsettled[name] = f"__init_subclass__ may set it: {result.reason}"
+
+    def _set_by(self, owner: Class, facts: FunctionFacts) -> list[str | None]:
+        """The attributes that a function sets on its first parameter; None for one whose name is computed."""
+        tree = self._program.syntax_tree(self._program.module(owner.module))
+        node = find_node(tree, facts.line, (ast.FunctionDef,)) if isinstance(tree, ast.Module) else None
+        if node is None or not facts.parameters:
+            return [None]
+        first = facts.parameters[0].name
+        found: list[str | None] = []
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                if isinstance(part.value, ast.Name) and part.value.id == first:
+                    found.append(part.attr)
+            elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "setattr":
+                target, name = (*part.args, None, None)[:2]
+                if isinstance(target, ast.Name) and target.id == first:
+                    constant = name.value if isinstance(name, ast.Constant) else None
+                    found.append(constant if isinstance(constant, str) else None)
+        return found
 
     def _apply(self, cls: Class, module: Module, decorator: Expression, value: Value) -> Value:
         evaluator = self._program.evaluator
@@ -52,6 +112,7 @@ class Creation:
         try:
             return evaluator.ask(run)
         except Raised as raised:
+            cls.fails_with(str(raised))
             return Unknown(f"it raises {raised}")
 
 
@@ -60,6 +121,7 @@ class LazyModules:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._registered: frozenset[str] | None = None
 
     def attribute(self, module: Module, function: FunctionFacts, name: str) -> Resolution:
         """What ``module.name`` is, by running the module's ``__getattr__``."""
@@ -102,6 +164,29 @@ class LazyModules:
             found = Definition(Kind.VALUE, module.name, name, module.path)
             return Resolution((found,), value=value)
         return Resolution((found,), value=value)
+
+    def makes_module(self, name: str) -> bool:
+        """Whether some code of the tree makes the module ``name`` at run time, so that it need not be a file."""
+        if name.partition(".")[0] in self.registered():
+            return True
+        parent = name.rpartition(".")[0]
+        while parent:
+            module = self._program.module(parent)
+            if module.has_source and self.may_make(module, name):
+                return True
+            parent = parent.rpartition(".")[0]
+        return False
+
+    def registered(self) -> frozenset[str]:
+        """The top-level names that code of the tree writes into ``sys.modules`` by their literal name."""
+        if self._registered is None:
+            found: set[str] = set()
+            for module in self._program.tree_modules():
+                data = self._program.loader.data(module.spec)
+                if isinstance(data, bytes) and b"sys.modules" in data:
+                    found.update(name.decode("ascii") for name in _REGISTERED.findall(data))
+            self._registered = frozenset(found)
+        return self._registered
 
     def may_make(self, package: Module, name: str) -> bool:
         """Whether a package makes the module ``name`` at run time: in ``sys.modules``, or by a finder of its own."""

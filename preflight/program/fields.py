@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.program.conditions import parse_expression
-from preflight.program.extract import dotted
 from preflight.program.facts import KIND_KEYWORD_ONLY, KIND_POSITIONAL_OR_KEYWORD, Assign, Expression, Parameter
 from preflight.program.signatures import Signature
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.program.classes import Class

@@ -7,6 +7,8 @@ Where the environment holds torch, its own source is read instead.
 
 from __future__ import annotations
 
+import abc
+import enum
 from dataclasses import dataclass
 
 from preflight.program.facts import KIND_POSITIONAL_OR_KEYWORD, KIND_VAR_KEYWORD, KIND_VAR_POSITIONAL, Parameter
@@ -111,3 +113,13 @@ TRANSPARENT_DECORATORS = words(
 
 #: attributes that every class has, from ``type`` and ``object``
 CLASS_ATTRIBUTES = frozenset(dir(type)) | frozenset(dir(object)) | {"__annotations__", "__abstractmethods__"}
+
+#: what the metaclasses of the standard library add to a class, by the last name of the metaclass
+METACLASS_ATTRIBUTES: dict[str, frozenset[str]] = {
+    "ABCMeta": frozenset(dir(abc.ABCMeta)),
+    "EnumMeta": frozenset(dir(enum.EnumMeta))
+    | words(
+        """__members__ _member_names_ _member_map_ _value2member_map_ _member_type_ _new_member_ _use_args_
+        _unhashable_values_ _hashable_values_ _value_repr_ __new_member__"""
+    ),
+}

@@ -6,6 +6,7 @@ is read here. Its star imports lead to hundreds of files, so the lists of their 
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Truth
 from preflight.program.definitions import Missing, Resolution
-from preflight.program.facts import Import
+from preflight.program.evaluate.evaluator import find_node
+from preflight.program.facts import FunctionFacts, Import
 from preflight.program.namespace import Namespace, run_body
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from preflight.program.program import Program
 
 _ALL = re.compile(rb"^__all__\s*(?::[^=\n]*)?\+?=\s*[\[(]([^\])]*)[\])]", re.MULTILINE)
+#: the methods by which a name is told to be derived from another
+_ENDINGS = ("endswith", "startswith", "removesuffix", "removeprefix")
 _NAME = re.compile(rb"[\"'](\w+)[\"']")
 
 
@@ -33,6 +38,7 @@ class LazyPackages:
         self._program = program
         self._declared: dict[str, tuple[Namespace, bool]] = {}
         self._exports: dict[str, dict[str, list[str]]] = {}
+        self._endings: dict[str, tuple[str | None, ...]] = {}
 
     def attribute(self, module: Module, name: str) -> Resolution | None:
         """What ``module.name`` is; None if the package shows no such name and cannot be known in full."""
@@ -60,9 +66,41 @@ class LazyPackages:
 
     def refusal(self, module: Module, name: str) -> Resolution:
         """The answer for a name that the package does not show."""
-        if self.missing(module, name):
+        if not self._may_derive(module, name) and self.missing(module, name):
             return Resolution(missing=Missing(module.name, name, f"{module.name} has no {name!r}"))
         return Resolution(unknown=f"{module.name} replaces itself by an object that may know {name}")
+
+    def _may_derive(self, module: Module, name: str) -> bool:
+        """Whether the object that stands for the package makes names out of others, and this may be one of them.
+
+        Its ``__getattr__`` then asks how the name begins or ends ("...Fast" for "...").
+        """
+        endings = self._endings.get(module.name)
+        if endings is None:
+            endings = self._endings[module.name] = self._read_endings(module)
+        return any(ending is None or name.endswith(ending) or name.startswith(ending) for ending in endings)
+
+    def _read_endings(self, module: Module) -> tuple[str | None, ...]:
+        """The beginnings and endings that are asked for; None among them if that cannot be read."""
+        tree = self._program.syntax_tree(module)
+        maker = _replacement(tree) if isinstance(tree, ast.Module) else None
+        found = self._program.resolver.dotted(module, maker).only if maker is not None else None
+        cls = self._program.class_of(found) if found is not None else None
+        member = cls.lookup("__getattr__") if cls is not None and cls.facts is not None else None
+        if member is None or not isinstance(member.facts, FunctionFacts):
+            return (None,)
+        source = self._program.syntax_tree(self._program.module(member.owner.module))
+        node = find_node(source, member.facts.line, (ast.FunctionDef,)) if isinstance(source, ast.Module) else None
+        if node is None:
+            return (None,)
+        endings: list[str | None] = []
+        for part in ast.walk(node):
+            function = part.func if isinstance(part, ast.Call) else None
+            if isinstance(part, ast.Call) and isinstance(function, ast.Attribute) and function.attr in _ENDINGS:
+                argument = part.args[0] if part.args else None
+                text = argument.value if isinstance(argument, ast.Constant) else None
+                endings.append(text if isinstance(text, str) else None)
+        return tuple(endings)
 
     def _declarations(self, module: Module) -> tuple[Namespace, bool]:
         known = self._declared.get(module.name)
@@ -95,8 +133,7 @@ class LazyPackages:
             if found is None:
                 found = {}
                 for path, text in self._texts((folder,)):
-                    where = text.rfind(b"\n__all__")
-                    for match in _ALL.finditer(text, where) if where >= 0 else ():
+                    for match in _ALL.finditer(text) if b"__all__" in text else ():
                         for name in _NAME.findall(match.group(1)):
                             found.setdefault(name.decode(), []).append(path)
                 self._program.loader.keep(folder, self._signature(folder), found)
@@ -134,6 +171,16 @@ class LazyPackages:
                     yield path.relative_to(folder).as_posix(), path.read_bytes()
                 except OSError:
                     continue
+
+
+def _replacement(tree: ast.Module) -> str | None:
+    """What is called in ``sys.modules[__name__] = call(...)``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and dotted(target.value) == "sys.modules":
+                    return dotted(node.value.func)
+    return None
 
 
 def _holds(text: bytes, name: str) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: how many syntax trees are kept at once; one of a large model file takes some megabytes
 KEPT_TREES = 48
+#: how much source is kept at most; a whole released tree has about 30 MB
+KEPT_BYTES = 64 * 1024 * 1024
 
 
 class Module:
@@ -77,16 +79,27 @@ class Loader:
         self._tree = tree
         self._cache = cache
         self._trees: OrderedDict[str, tuple[ast.Module | Hole, bytes]] = OrderedDict()
+        self._data: dict[str, bytes] = {}
+        self._kept_bytes = 0
         self.parsed = 0
 
     def data(self, spec: ModuleSpec) -> bytes | Hole:
-        """The bytes of a module's file."""
+        """The bytes of a module's file; those of the tree are kept, for they are searched as text more than once."""
         if spec.path is None:
             return Hole("the module has no file", None, None)
+        known = self._data.get(spec.path)
+        if known is None:
+            known = self._read(spec, spec.path)
+            if spec.in_tree and isinstance(known, bytes) and self._kept_bytes < KEPT_BYTES:
+                self._data[spec.path] = known
+                self._kept_bytes += len(known)
+        return known
+
+    def _read(self, spec: ModuleSpec, name: str) -> bytes | Hole:
         try:
             if spec.in_tree:
-                return self._tree.read(spec.path)
-            path = Path(spec.path)
+                return self._tree.read(name)
+            path = Path(name)
             if path.stat().st_size > MAX_BYTES:
                 return Hole("the file is too large to be read", None, None)
             return path.read_bytes()

@@ -43,6 +43,9 @@ Binding = Import | Assign | FunctionFacts | ClassFacts | StarName | None
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 _ANY_ERRORS = frozenset({"*", "Exception", "BaseException"})
 
+#: context managers that let every exception pass
+_PLAIN_MANAGERS = frozenset({"catch_warnings", "nullcontext", "open", "redirect_stderr", "redirect_stdout"})
+
 State = dict[str, tuple[Binding, ...]]
 
 
@@ -61,6 +64,8 @@ class Namespace:
     raises: Raise | None = None
     #: every import that runs, with True where it certainly does, and the names of errors that are caught around it
     imports: tuple[tuple[Import, bool], ...] = ()
+    #: the lines of ``del name`` statements that may have run, the last one of each name
+    deleted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,29 @@ class Questions:
     star: Callable[[Import], tuple[str, Iterable[str], str | None]]
 
 
+def line_of(binding: Binding) -> int:
+    """The line of the statement that binds."""
+    if binding is None:
+        return 0
+    return binding.statement.line if isinstance(binding, StarName) else binding.line
+
+
+class _Reached(Exception):
+    """The statement that the flow was to stop at."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+
+def names_before(body: Sequence[Item], questions: Questions, line: int) -> Mapping[str, tuple[Binding, ...]]:
+    """The possible bindings of each name when the statement at ``line`` begins to run."""
+    try:
+        state = _Flow(questions, until=line).block(body, {})
+    except _Reached as reached:
+        return reached.state
+    return state or {}
+
+
 def run_body(body: Sequence[Item], questions: Questions) -> Namespace:
     """Follow the statements of ``body``."""
     flow = _Flow(questions)
@@ -85,6 +113,7 @@ def run_body(body: Sequence[Item], questions: Questions) -> Namespace:
         tuple(flow.effects),
         flow.raised if state is None else None,
         tuple(flow.imports),
+        flow.deleted,
     )
 
 
@@ -94,9 +123,11 @@ class _Flow:
     open_stars: list[tuple[Import, str]] = field(default_factory=list)
     effects: list[tuple[SetAttribute | Call | Assign, bool]] = field(default_factory=list)
     imports: list[tuple[Import, bool]] = field(default_factory=list)
+    deleted: dict[str, int] = field(default_factory=dict)
     raised: Raise | None = None
     last: State = field(default_factory=dict)
     doubts: int = 0  # how many open conditions the statement stands under
+    until: int | None = None  # the line of the statement to stop at
 
     def block(self, items: Sequence[Item], state: State) -> State | None:
         """The state behind the items; None if they always raise. ``state`` is changed."""
@@ -109,9 +140,14 @@ class _Flow:
 
     def item(self, item: Item, state: State) -> State | None:
         kind = type(item)
+        if self.until is not None and first_line(item) >= self.until:
+            raise _Reached(state)
         if kind is Import:
             self.import_item(item, state)
-        elif kind is FunctionFacts or kind is ClassFacts:
+        elif kind is FunctionFacts:
+            state[item.name] = (item,)
+        elif kind is ClassFacts:
+            self.imports.extend((inner, self.doubts == 0) for inner in item.body if isinstance(inner, Import))
             state[item.name] = (item,)
         elif kind is Assign:
             if item.kind == ":":
@@ -129,15 +165,14 @@ class _Flow:
             return self.try_item(item, state)
         elif kind is Delete:
             state[item.name] = (None,)
+            self.deleted[item.name] = item.line
         elif kind is SetAttribute or kind is Call:
             self.effects.append((item, self.doubts == 0))
         elif kind is Raise:
             self.raised, self.last = item, state
             return None
         elif kind is With:
-            before = dict(state)
-            after = self.block(item.body, state)
-            return after if after is not None else before
+            return self.with_item(item, state)
         elif kind is Branches:
             self.doubts += 1
             arms = [self.block(arm, dict(state)) for arm in item.arms]
@@ -168,6 +203,18 @@ class _Flow:
         self.doubts -= 1
         return _join([body, orelse])
 
+    def with_item(self, item: With, state: State) -> State:
+        """A manager may swallow what is raised in its body: ``suppress`` is there for that, others are not known."""
+        before = dict(state)
+        managers = {context.text.partition("(")[0].rpartition(".")[2] for context in item.contexts}
+        doubtful = not managers <= _PLAIN_MANAGERS
+        self.doubts += doubtful
+        after = self.block(item.body, state)
+        self.doubts -= doubtful
+        if after is None:
+            return before
+        return (_join([before, after]) or before) if "suppress" in managers else after
+
     def try_item(self, item: Try, state: State) -> State | None:
         if not item.handlers:
             after = self.block(item.body, state)
@@ -178,12 +225,14 @@ class _Flow:
         before = dict(state)
         outcomes: list[State | None] = []
         if succeeds is not Truth.NO:
-            self.doubts += succeeds is Truth.MAYBE
+            # what no handler catches, fails: the body's imports stand as if they stood outside
+            open_body = succeeds is Truth.MAYBE and any(_catches_import(handler.caught) for handler in item.handlers)
+            self.doubts += open_body
             body = self.block(item.body, dict(state))
             if body is not None:
                 body = self.block(item.orelse, body)
             outcomes.append(body)
-            self.doubts -= succeeds is Truth.MAYBE
+            self.doubts -= open_body
         if succeeds is not Truth.YES or outcomes == [None]:
             self.doubts += succeeds is not Truth.NO
             reached = self.reached(item, before, failing)
@@ -242,8 +291,21 @@ class _Flow:
         return state
 
 
+def first_line(item: Item) -> int:
+    """The line where a statement begins, its decorators included."""
+    if isinstance(item, ClassFacts):
+        return item.first_line
+    if isinstance(item, FunctionFacts):
+        return item.decorators[0].line if item.decorators else item.line
+    if isinstance(item, Call):
+        return item.value.line
+    if isinstance(item, Import):
+        return item.statement_line
+    return item.line
+
+
 def _catches_import(caught: Iterable[str]) -> bool:
-    return any(name in _IMPORT_ERRORS or name in _ANY_ERRORS for name in caught)
+    return any(name.rpartition(".")[2] in (_IMPORT_ERRORS | _ANY_ERRORS) for name in caught)
 
 
 def _is_harmless(item: Assign) -> bool:

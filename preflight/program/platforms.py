@@ -5,11 +5,13 @@ Which accelerator it is stands in the compiled modules that the release's RECORD
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
+from preflight.program.classes import Class
 from preflight.program.conditions import Truth
 from preflight.program.definitions import Value
-from preflight.program.evaluate.values import Instance, Raised, Unknown
+from preflight.program.evaluate.values import Frame, Instance, Raised, Unknown
 from preflight.program.facts import Assign, ClassFacts
 from preflight.program.known import words
 
@@ -60,20 +62,18 @@ class Platforms:
             for item in module.facts.body if module.has_source else ():
                 if isinstance(item, ClassFacts) and _assigns(item, wanted):
                     found = self._program.find_class(module.name, item.name)
-                    if not isinstance(found, (Unknown,)) and hasattr(found, "mro"):
+                    if isinstance(found, Class):
                         return Instance(found)
         return Unknown(f"no class of {package.name} is for the platform {self.accelerator}")
 
-    def holds(self, package: Module, method: str) -> Truth:
-        """Whether ``current_platform.method()`` is true."""
+    def holds(self, package: Module, name: str, test: ast.expr) -> Truth:
+        """Whether a test holds in which ``name`` is the platform object."""
         evaluator = self._program.evaluator
         platform = self.current(package)
         if isinstance(platform, Unknown):
             return Truth.MAYBE
         try:
-            value = evaluator.ask(
-                lambda: evaluator.calls.call(evaluator.attributes.get(platform, method), [], {}, method)
-            )
+            value = evaluator.ask(lambda: evaluator.expressions.value(test, Frame(package, {name: platform})))
         except Raised:
             return Truth.MAYBE
         return evaluator.truth(value)

@@ -15,15 +15,19 @@ from preflight.program.creation import Creation, LazyModules
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
 from preflight.program.evaluate.evaluator import Evaluator
 from preflight.program.evaluate.values import Frame, Function, Raised, Unknown
-from preflight.program.extract import dotted
 from preflight.program.facts import Expression, FunctionFacts, Hole
-from preflight.program.finder import Finder, ModuleKind
+from preflight.program.finder import Finder
+from preflight.program.importing import Importing
 from preflight.program.known import TRANSPARENT_DECORATORS
 from preflight.program.lazy_packages import LazyPackages
+from preflight.program.model_info import ModelInfos
 from preflight.program.modules import Loader, Module
 from preflight.program.platforms import Platforms, accelerator_of
+from preflight.program.registry import RegistryReader
+from preflight.program.requirements import Requirements
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.tree import Tree
@@ -53,6 +57,10 @@ class Program:
         self.evaluator = Evaluator(self)
         self.creation = Creation(self)
         self.lazy = LazyModules(self)
+        self.importing = Importing(self)
+        self.registry_reader = RegistryReader(self)
+        self.model_infos = ModelInfos(self)
+        self.requirements = Requirements(self)
         self.lazy_packages = LazyPackages(self)
         self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
@@ -86,11 +94,8 @@ class Program:
         return self.loader.tree(module.spec)
 
     def importable(self, name: str) -> Truth:
-        """Whether importing the module succeeds, as far as its being there goes."""
-        kind = self.finder.find(name).kind
-        if kind is ModuleKind.ABSENT:
-            return Truth.NO
-        return Truth.MAYBE if kind is ModuleKind.UNKNOWN else Truth.YES
+        """Whether importing the module succeeds, looking a few modules deep; ``importing`` looks all the way."""
+        return self.importing.shallow(name)
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -163,14 +168,15 @@ class Program:
         return cls if cls is not None else found
 
     def name_in_class(self, module: Module, cls: Class, name: str) -> Resolution:
-        """A name as the statement of ``cls`` sees it: the classes around it first, then the module."""
+        """A name as the statement of ``cls`` sees it when it runs: the classes around it first, then the module."""
+        line = cls.facts.first_line if cls.facts is not None else None
         outer = cls.qualname.rpartition(".")[0]
         if outer and "<locals>" not in outer:
             head = name.partition(".")[0]
             found = self.resolver.dotted(module, f"{outer}.{head}")
             if found.definitions:
                 return self.resolver.dotted(module, f"{outer}.{name}")
-        return self.resolver.dotted(module, name)
+        return self.resolver.dotted(module, name, line)
 
     def class_member(self, owner: Definition, name: str) -> Resolution:
         """``Class.name`` where it is defined by the class's own body; unknown otherwise."""
@@ -179,6 +185,8 @@ class Program:
             return Resolution(unknown=f"what {owner.target} is, is not known")
         member = cls.lookup(name)
         if member is None:
+            if name in cls.metaclass_attributes or cls.has(name) is True:
+                return Resolution((Definition(Kind.OPAQUE, owner.module, f"{owner.name}.{name}"),))
             if cls.has(name) is False:
                 return Resolution(missing=Missing(owner.module, f"{owner.name}.{name}", f"{owner.target} lacks it"))
             return Resolution(unknown=f"{owner.target} is not known in full")
@@ -202,7 +210,7 @@ class Program:
         if isinstance(node, ast.Call):
             node = node.func
         name = dotted(node) if node is not None else None
-        return self.resolver.dotted(module, name).definitions if name is not None else ()
+        return self.resolver.dotted(module, name, decorator.line).definitions if name is not None else ()
 
     def is_transparent(self, definition: Definition) -> bool:
         """Whether a decorator leaves names and signatures as they are."""
@@ -221,16 +229,23 @@ class Program:
 
     # -- signatures ---------------------------------------------------------------------------------------------------
 
-    def signature(self, module: Module, function: FunctionFacts) -> Signature:
-        """The signature of a function as its callers see it, ``self`` included; inexact behind unknown decorators."""
-        for decorator in function.decorators:
-            if decorator.text in ("staticmethod", "classmethod", "property"):
-                continue
-            targets = self.decorator(module, decorator)
-            if not targets or not all(self.is_transparent(target) for target in targets):
-                reason = f"what its decorator {decorator.text} does is not known"
-                return Signature(function.parameters, False, reason)
-        return Signature(function.parameters)
+    def signature(self, module: Module, function: FunctionFacts, owner: Class | None = None) -> Signature:
+        """The signature of a function as its callers see it, ``self`` included.
+
+        Decorators of the tree are run; behind one that cannot be followed the signature is not exact.
+        """
+        decorators = [d for d in function.decorators if d.text not in ("staticmethod", "classmethod", "property")]
+        if not decorators:
+            return Signature(function.parameters)
+        closure = owner.closure if owner is not None else None
+        try:
+            value = self.evaluator.ask(lambda: self.evaluator.function(module, function, owner, closure))
+        except Raised as raised:
+            return Signature(function.parameters, False, f"its decorators raise {raised}")
+        if isinstance(value, Function) and not value.opaque:
+            return Signature(value.parameters)
+        reason = value.reason if isinstance(value, Unknown) else "it gives something else than a function"
+        return Signature(function.parameters, False, f"what its decorator {decorators[0].text} does: {reason}")
 
     def member_signature(self, member: Member) -> Signature | None:
         """The signature of a method, ``self`` or ``cls`` included; None for what is no function."""
@@ -240,7 +255,7 @@ class Program:
         if isinstance(changed, Function):
             return Signature(changed.parameters)
         if isinstance(member.facts, FunctionFacts) and member.kind != "property":
-            return self.signature(self.module(member.owner.module), member.facts)
+            return self.signature(self.module(member.owner.module), member.facts, member.owner)
         return None
 
     def constructor(self, cls: Class) -> Signature | None:
@@ -263,12 +278,15 @@ class Program:
 
 
 def _python_of(tree: Tree) -> tuple[int, int]:
-    """The Python that will run the tree: the one its environment has, else this one."""
+    """The Python that will run the tree: the one its environment has, else this one, if vLLM's metadata allows it."""
+    import re
     import sys
 
-    text = tree.facts.python
-    if text:
-        parts = text.split(".")
-        if len(parts) >= 2 and parts[0].isdigit() and parts[1].isdigit():
-            return int(parts[0]), int(parts[1])
-    return sys.version_info[0], sys.version_info[1]
+    found = re.match(r"(\d+)\.(\d+)", tree.facts.python or "")
+    if found is not None:
+        return int(found[1]), int(found[2])
+    version = sys.version_info[:2]
+    for operator, major, minor in re.findall(r"(>=|<=|<)\s*(\d+)\.(\d+)", tree.python_range or ""):
+        bound = (int(major), int(minor) - (operator == "<"))
+        version = max(version, bound) if operator == ">=" else min(version, bound)
+    return version

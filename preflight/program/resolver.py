@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from preflight.program.conditions import Platform, Truth, decide, parse_expression
+from preflight.program.conditions import Platform, Truth, decide
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
 from preflight.program.entry_points import CURRENT_PLATFORM
-from preflight.program.extract import dotted
-from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import
+from preflight.program.exports import Exports
+from preflight.program.facts import Assign, ClassFacts, Expression, FunctionFacts, Import
 from preflight.program.finder import ModuleKind
 from preflight.program.modules import Module
-from preflight.program.namespace import Binding, Namespace, Questions, StarName, run_body
+from preflight.program.namespace import Binding, Namespace, Questions, StarName, line_of, names_before, run_body
 
 if TYPE_CHECKING:
     from preflight.program.program import Program
@@ -31,9 +31,11 @@ class Resolver:
     def __init__(self, program: Program, platform: Platform) -> None:
         self._program = program
         self._platform = platform
+        self._exports = Exports(program, self)
         self._names: dict[tuple[str, str], Resolution] = {}
         self._asking: set[tuple[str, str]] = set()
         self._running: set[str] = set()
+        self._before: dict[str, dict[int, Mapping[str, tuple[Binding, ...]]]] = {}
 
     # -- namespaces -----------------------------------------------------------------------------------------------
 
@@ -57,21 +59,21 @@ class Resolver:
             star=lambda item: self.star(module, item),
         )
 
-    def test(self, module: Module, test: Expression) -> Truth:
+    def test(self, module: Module, test: Expression | ast.expr) -> Truth:
         """Whether the test of an ``if`` in the body of ``module`` holds."""
-        return decide(test, self._platform, module.name, lambda call: self._asked(module, call))
+        return decide(test, self._platform, module.name, lambda node: self._asked(module, node))
 
-    def _asked(self, module: Module, call: ast.Call) -> Truth:
-        """The answer to ``current_platform.method()``, whatever the module calls the platform."""
-        function = call.func
-        if call.args or call.keywords or not isinstance(function, ast.Attribute):
+    def _asked(self, module: Module, node: ast.expr) -> Truth:
+        """The answer to a test that asks the platform object and nothing else, whatever the module calls it."""
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if len(names) != 1:
             return Truth.MAYBE
-        owner = dotted(function.value)
+        (name,) = names
         for item in module.facts.imports:
-            if item.bound == owner and item.name == CURRENT_PLATFORM:
+            if item.bound == name and item.name == CURRENT_PLATFORM:
                 target = module.absolute(item)
                 if target is not None:
-                    return self._program.platforms.holds(self._program.module(target), function.attr)
+                    return self._program.platforms.holds(self._program.module(target), name, node)
         return Truth.MAYBE
 
     def import_succeeds(self, module: Module, item: Import) -> Truth:
@@ -95,98 +97,12 @@ class Resolver:
         return target, names, reason
 
     def exports(self, name: str) -> tuple[tuple[str, ...], str | None]:
-        """The public names of a module as a star import takes them, and why they may not be all."""
-        module = self._program.module(name)
-        if not module.has_source:
-            reason = module.spec.reason or f"the source of {name} is not at hand"
-            return (), None if module.spec.kind in (ModuleKind.ABSENT, ModuleKind.NAMESPACE) else reason
-        if module.exports is None:
-            namespace = self.namespace(module)
-            if namespace is None:
-                return (), f"{name} is part of an import cycle"
-            module.exports = self._exports(module, namespace)
-        return module.exports
-
-    def _exports(self, module: Module, namespace: Namespace) -> tuple[tuple[str, ...], str | None]:
-        reason = self.openness(module, namespace)
-        if "__all__" in namespace.names:
-            listed, problem = self._dunder_all(module, namespace)
-            return tuple(listed), problem
-        return tuple(name for name in namespace.names if not name.startswith("_")), reason
+        """The names that a star import of the module ``name`` takes, and why they may not be all."""
+        return self._exports.of(name)
 
     def dunder_all(self, module: Module) -> tuple[tuple[str, ...], str | None] | None:
         """What ``__all__`` lists, and why the list may be longer or shorter; None without ``__all__``."""
-        namespace = self.namespace(module)
-        if namespace is None or "__all__" not in namespace.names:
-            return None
-        listed, problem = self._dunder_all(module, namespace)
-        return tuple(listed), problem
-
-    def _dunder_all(self, module: Module, namespace: Namespace) -> tuple[list[str], str | None]:
-        listed: list[str] = []
-        problem: str | None = None
-        for effect, certain in namespace.effects:
-            value: Expression | None
-            if isinstance(effect, Assign) and effect.name == "__all__":
-                value = effect.value
-                if effect.kind == "=" and certain:
-                    listed, problem = [], None
-            elif isinstance(effect, Call) and effect.value.text.startswith("__all__."):
-                node = parse_expression(effect.value.text)
-                if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-                    problem = "__all__ is changed by a call"
-                    continue
-                words = self._words(module, node.args[0])
-                if (node.func.attr == "append" and words is not None) or (
-                    node.func.attr == "extend" and words is not None
-                ):
-                    listed.extend(words)
-                elif node.func.attr == "remove" and words is not None:
-                    listed = [name for name in listed if name not in words]
-                else:
-                    problem = "__all__ is changed by a call"
-                continue
-            else:
-                continue
-            node = parse_expression(value.text) if value is not None else None
-            words = self._words(module, node) if node is not None else None
-            if words is None:
-                problem = "__all__ is computed"
-            else:
-                listed.extend(words)
-            if not certain:
-                problem = problem or "__all__ depends on a condition"
-        return list(dict.fromkeys(listed)), problem
-
-    def _words(self, module: Module, node: ast.expr) -> list[str] | None:
-        """The strings of an expression that makes a list of names."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return [node.value]
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            words: list[str] = []
-            for element in node.elts:
-                inner = element.value if isinstance(element, ast.Starred) else element
-                found = self._words(module, inner)
-                if found is None:
-                    return None
-                words.extend(found)
-            return words
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self._words(module, node.left), self._words(module, node.right)
-            return None if left is None or right is None else left + right
-        if isinstance(node, ast.Call) and dotted(node.func) in ("list", "tuple", "sorted") and len(node.args) == 1:
-            return self._words(module, node.args[0])
-        if isinstance(node, ast.Attribute):
-            if node.attr == "__all__":
-                owner = dotted(node.value)
-                found = self.dotted(module, owner).only if owner is not None else None
-                if found is not None and found.kind is Kind.MODULE:
-                    names, problem = self.exports(found.module)
-                    return None if problem else list(names)
-            elif node.attr == "__name__":
-                owner = dotted(node.value)
-                return [owner.rpartition(".")[2]] if owner else None
-        return None
+        return self._exports.dunder_all(module)
 
     def openness(self, module: Module, namespace: Namespace | None) -> str | None:
         """Why the module may have names that no statement of it shows; None for a module that is all there."""
@@ -208,27 +124,53 @@ class Resolver:
 
     def attribute(self, module_name: str, name: str) -> Resolution:
         """``from module_name import name``: what it binds."""
+        passed: list[tuple[str, str]] = []
+        key: tuple[str, str] | None = (module_name, name)
+        found: Resolution | None = None
+        # a chain of plain re-exports is followed in a loop, for it may be longer than Python's stack
+        while key is not None and found is None:
+            if key in passed or key in self._asking:
+                found = Resolution(unknown=f"{key[1]} of {key[0]} is defined in terms of itself by a cycle of imports")
+                break
+            found = self._names.get(key)
+            passed.append(key)
+            if found is None:
+                following = self._reexport(*key)
+                if following is None:
+                    found = self._asked_once(*key)
+                key = following
+        assert found is not None
+        if not self._asking or found.unknown is None:
+            # an answer found inside of a cycle may be weaker than the one found from outside
+            for key in passed:
+                self._names.setdefault(key, found)
+        return found
+
+    def _asked_once(self, module_name: str, name: str) -> Resolution:
         key = (module_name, name)
-        known = self._names.get(key)
-        if known is not None:
-            return known
-        if key in self._asking:
-            return Resolution(unknown=f"{name} of {module_name} is defined in terms of itself by a cycle of imports")
         self._asking.add(key)
         try:
-            found = self._attribute(module_name, name)
+            return self._attribute(module_name, name)
         finally:
             self._asking.discard(key)
-        if not self._asking:
-            # an answer found inside of a cycle may be weaker than the one found from outside
-            self._names[key] = found
-        elif found.unknown is None:
-            self._names[key] = found
-        return found
+
+    def _reexport(self, module_name: str, name: str) -> tuple[str, str] | None:
+        """The module and name that a name is plainly imported from; None for every other way to have it."""
+        module = self._program.module(module_name)
+        if not module.has_source or module.facts.replaced is not None or name in module.facts.globals:
+            return None
+        namespace = self.namespace(module)
+        bindings = namespace.names.get(name, ()) if namespace is not None else ()
+        if len(bindings) != 1 or not isinstance(bindings[0], Import) or bindings[0].name in (None, "*"):
+            return None
+        target = module.absolute(bindings[0])
+        return (target, bindings[0].name) if target is not None and bindings[0].name is not None else None
 
     def _attribute(self, module_name: str, name: str) -> Resolution:
         module = self._program.module(module_name)
         kind = module.spec.kind
+        if kind is ModuleKind.ABSENT and self._program.lazy.makes_module(module_name):
+            return Resolution(unknown=f"{module_name} may be made at run time by code of the tree")
         if kind is ModuleKind.ABSENT:
             return Resolution(missing=Missing(self._first_absent(module_name), None, module.spec.reason))
         if kind is ModuleKind.UNKNOWN or kind is ModuleKind.OPAQUE:
@@ -253,15 +195,24 @@ class Resolver:
             return self._program.lazy_packages.refusal(module, name)
         if kind is ModuleKind.SOURCE:
             lazy = self._program.lazy_attribute(module, name)
-            if lazy is not None:
+            if lazy is not None and lazy.missing is None:
                 return lazy
             reason = self.openness(module, self.namespace(module))
             if reason is not None:
                 return Resolution(unknown=reason)
+            if lazy is not None:
+                return lazy
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
 
-    def bound(self, module: Module, name: str) -> Resolution | None:
-        """What the statements of ``module`` bind to ``name``; None if none does."""
+    def bound(self, module: Module, name: str, line: int | None = None) -> Resolution | None:
+        """What the statements of ``module`` bind to ``name``; None if none does.
+
+        ``line``: as the statement that begins there sees it, not as the module leaves it.
+        """
+        if line is not None:
+            earlier = self._bindings_before(module, name, line)
+            if earlier is not None:
+                return self._resolved(module, name, earlier)
         namespace = self.namespace(module)
         if namespace is None:
             # The module is being followed further up: what it says about the name, without deciding any test.
@@ -270,6 +221,27 @@ class Resolver:
                 return Resolution(unknown=f"{module.name} is part of an import cycle")
         else:
             bindings = namespace.names.get(name, ())
+        return self._resolved(module, name, bindings)
+
+    def changes_after(self, module: Module, name: str, line: int) -> bool:
+        """Whether a statement at ``line`` or later binds the name again, or deletes it."""
+        namespace = self.namespace(module)
+        if namespace is None:
+            return False
+        if namespace.deleted.get(name, 0) >= line:
+            return True
+        return any(line_of(binding) >= line for binding in namespace.names.get(name, ()))
+
+    def _bindings_before(self, module: Module, name: str, line: int) -> tuple[Binding, ...] | None:
+        """The bindings that a statement sees, where a later statement binds the name again; None where none does."""
+        if not self.changes_after(module, name, line):
+            return None
+        states = self._before.setdefault(module.name, {})
+        if line not in states:
+            states[line] = names_before(module.facts.body, self.questions(module), line)
+        return states[line].get(name, ())
+
+    def _resolved(self, module: Module, name: str, bindings: tuple[Binding, ...]) -> Resolution | None:
         if not bindings and name in module.facts.globals:
             return Resolution((Definition(Kind.VALUE, module.name, name, module.path),), may_be_unbound=True)
         if not bindings or bindings == (None,):
@@ -300,10 +272,10 @@ class Resolver:
     def _assigned(self, module: Module, item: Assign) -> Resolution:
         text = item.value.text if item.kind == "=" and item.value is not None else ""
         key = (module.name, f"={item.name}@{item.line}")
-        if _is_alias(text, item.name) and key not in self._asking:
+        if _is_alias(text) and key not in self._asking:
             self._asking.add(key)
             try:
-                found = self.dotted(module, text)
+                found = self.dotted(module, text, item.line)
             finally:
                 self._asking.discard(key)
             if found.definitions and all(d.kind is not Kind.VALUE for d in found.definitions):
@@ -319,25 +291,12 @@ class Resolver:
             return Resolution(missing=missing)
         if item.name is None:
             spec = self._program.finder.find(target)
-            if spec.kind is ModuleKind.ABSENT and not self._registered(target):
+            if spec.kind is ModuleKind.ABSENT and not self._program.lazy.makes_module(target):
                 return Resolution(missing=Missing(self._first_absent(target), None, spec.reason))
             bound = target if item.aliased else target.partition(".")[0]
             unknown = spec.reason if spec.kind is ModuleKind.UNKNOWN else None
             return Resolution((self.module_definition(bound),), unknown=unknown)
-        found = self.attribute(target, item.name)
-        if found.missing is not None and found.missing.name is None and self._registered(found.missing.module):
-            return Resolution(unknown=f"{found.missing.module} is put into sys.modules by a statement")
-        return found
-
-    def _registered(self, name: str) -> bool:
-        """Whether a package on the way may make the module at run time."""
-        parent = name.rpartition(".")[0]
-        while parent:
-            module = self._program.module(parent)
-            if module.has_source and self._program.lazy.may_make(module, name):
-                return True
-            parent = parent.rpartition(".")[0]
-        return False
+        return self.attribute(target, item.name)
 
     def _first_absent(self, name: str) -> str:
         """The module that Python names in its ModuleNotFoundError: the outermost one that is not there."""
@@ -353,10 +312,10 @@ class Resolver:
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
-    def dotted(self, module: Module, text: str) -> Resolution:
-        """What a name or a dotted name means at the end of the body of ``module``."""
+    def dotted(self, module: Module, text: str, line: int | None = None) -> Resolution:
+        """What a name or a dotted name means at the end of the body of ``module``, or where ``line`` begins to run."""
         head, *rest = text.split(".")
-        found = self.bound(module, head)
+        found = self.bound(module, head, line)
         if found is None:
             found = self.unbound(module, head)
         for name in rest:
@@ -405,9 +364,9 @@ class Resolver:
         return Resolution(definitions, missing, unknown, unbound)
 
 
-def _is_alias(text: str, name: str) -> bool:
-    """Whether ``name = text`` gives another name to what ``text`` names."""
-    return text.replace(".", "a").isidentifier() and text not in ("None", "True", "False", name)
+def _is_alias(text: str) -> bool:
+    """Whether an assignment of ``text`` gives another name to what ``text`` names."""
+    return text.replace(".", "a").isidentifier() and text not in ("None", "True", "False")
 
 
 def _statements_binding(module: Module, name: str) -> Iterable[Binding]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from preflight.errors import RuleFileError
 from preflight.rulebook.book import Rulebook
@@ -14,9 +12,7 @@ from preflight.rulebook.near import did_you_mean
 from preflight.rulebook.reader import check_specifiers, read_rule
 from preflight.rulebook.rule import OUR_PREFIX, Rule, Status
 from preflight.rulebook.store import Store
-
-#: No rule file is near this size; what is larger was put there by mistake.
-MAX_BYTES = 256 * 1024
+from preflight.rulebook.table import parse_text, read_text
 
 
 def load_rulebook(
@@ -63,14 +59,14 @@ def own_rules_folder() -> Path:
 
 
 def _read_folder(folder: Path, store: Store) -> list[Rule]:
-    texts = {file: _text(file) for file in _files(folder)}
+    texts = {file: read_text(file) for file in _files(folder)}
     if not texts:
         raise RuleFileError(
             f"{folder} holds no rule file",
             "rule files are called like `PF101-syntax-error.toml`; or take the folder out of `rules`",
         )
     known = store.load(folder, texts.values())
-    documents = known if known is not None else {file.name: _parse(file, text) for file, text in texts.items()}
+    documents = known if known is not None else {file.name: parse_text(file, text) for file, text in texts.items()}
     rules = [read_rule(documents[file.name], file, text) for file, text in texts.items()]
     if known is None:
         for rule in rules:
@@ -87,35 +83,6 @@ def _files(folder: Path) -> list[Path]:
             f"the rule folder {folder} cannot be read: {error.strerror}", "correct `rules` in the configuration"
         ) from error
     return [folder / name for name in names]
-
-
-def _text(file: Path) -> str:
-    try:
-        # Opening a named pipe would wait for ever, so look first.
-        if not stat.S_ISREG(file.stat().st_mode):
-            raise RuleFileError(f"{file} is no regular file", "put a rule file there, or take it away")
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise RuleFileError(f"{file} cannot be read: {error.strerror}", "make it readable, or take it away") from error
-    if len(data) > MAX_BYTES:
-        raise RuleFileError(f"{file} is larger than {MAX_BYTES // 1024} KiB, which no rule file is", "take it away")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RuleFileError(
-            f"{file}:{line}: the byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8 text"
-        ) from error
-
-
-def _parse(file: Path, text: str) -> Mapping[str, Any]:
-    from preflight.toml import TomlError, parse_toml
-
-    try:
-        return parse_toml(text)
-    except TomlError as error:
-        raise RuleFileError(f"{file} is not valid TOML: {error}", "correct it at that place") from error
 
 
 def _refuse_doubles(rules: Iterable[Rule]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+#: Line pairs that are compared; two files without anything in common are one large difference.
+_MAX_COMPARED = 4_000_000
+
 
 def hunks(lines: Sequence[str], released: Sequence[str]) -> list[tuple[int, int, int, int]]:
     """The regions that differ: (from, up to) in the file, (from, up to) in the release, counted from 0."""
@@ -13,6 +16,8 @@ def hunks(lines: Sequence[str], released: Sequence[str]) -> list[tuple[int, int,
         before += 1
     while after < limit - before and lines[-1 - after] == released[-1 - after]:
         after += 1
+    if (len(lines) - before - after) * (len(released) - before - after) > _MAX_COMPARED:
+        return [(before, len(lines) - after, before, len(released) - after)]
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, lines[before : len(lines) - after], released[before : len(released) - after], False)

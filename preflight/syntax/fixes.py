@@ -4,10 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from preflight.model import Edit
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Replace ``text[start:end]`` by ``new``."""
+
+    start: int
+    end: int
+    new: str = ""
+
+
+def insert(at: int, new: str) -> Patch:
+    """Put text in."""
+    return Patch(at, at, new)
+
+
+def carry_out(text: str, patches: Iterable[Patch]) -> str:
+    """The text with the patches carried out."""
+    parts: list[str] = []
+    at = 0
+    for patch in in_order(patches):
+        parts += (text[at : patch.start], patch.new)
+        at = patch.end
+    return "".join([*parts, text[at:]])
+
+
+def in_order(patches: Iterable[Patch]) -> list[Patch]:
+    """The patches by their place."""
+    return sorted(patches, key=lambda patch: (patch.start, patch.end))
 
 
 class LineIndex:
@@ -66,15 +96,8 @@ class LineIndex:
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with the edits carried out; places are those of the text given. Raises ValueError when two overlap."""
     index = LineIndex(text)
-    spans = sorted(
-        ((index.offset(*edit.start), index.offset(*edit.end), edit.text) for edit in edits), key=lambda span: span[:2]
-    )
-    parts: list[str] = []
-    at = 0
-    for start, end, new in spans:
-        if start < at or end < start:
+    patches = in_order(Patch(index.offset(*edit.start), index.offset(*edit.end), edit.text) for edit in edits)
+    for patch, after in zip(patches, [*patches[1:], None], strict=True):
+        if patch.end < patch.start or (after is not None and after.start < patch.end):
             raise ValueError("two edits overlap")
-        parts += (text[at:start], new)
-        at = end
-    parts.append(text[at:])
-    return "".join(parts)
+    return carry_out(text, patches)

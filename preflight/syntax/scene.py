@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from preflight.syntax.compiler import CompileError
-from preflight.syntax.fixes import LineIndex
-from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token, scan, words
+from preflight.syntax.fixes import LineIndex, Patch
+from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token, scan, swallowed, words
 
 #: Keywords that begin a statement and can stand nowhere inside an expression: a bracket open before them was forgotten.
 _STATEMENT_WORDS = words(
@@ -16,6 +16,8 @@ _STATEMENT_WORDS = words(
 )
 #: Compound statements: a colon and a block must follow.
 HEADERS = words("if elif else for while try except finally with def class async match case")
+#: So many tokens of a statement are looked at one by one, those around the error.
+_WINDOW = 200
 _CONSTANTS = words("None True False")
 #: Keywords that can begin an operand.
 _OPERAND_WORDS = words("None True False lambda not await yield")
@@ -92,6 +94,8 @@ class Scene:
         self.statements = split_statements(text, self.tokens, self.index)
         self.line = min(max(error.line or 1, 1), len(self.index))  #: the line the interpreter names
         self.offset = self.index.offset(self.line, error.column or 1)  #: the place the interpreter names
+        #: the string of three quotes that is never closed, if there is one
+        self.swallowed = swallowed(self.tokens)
         self._first_lines = [statement.first_line for statement in self.statements]
         self._original = original
 
@@ -106,21 +110,28 @@ class Scene:
             return self._original(offset)
         return self.index.place(offset)[0]
 
-    def removal(self, start: int, end: int) -> tuple[int, int]:
-        """What to take away with a piece of text: its whole line if nothing else is on it, else the spaces beside it."""
+    def removal(self, start: int, end: int) -> Patch:
+        """A piece of text taken away: with its whole line if nothing else is on it, else with the spaces beside it."""
         first, last = self.index.place(start)[0], self.index.place(max(end - 1, start))[0]
         line_start, line_end = self.index.starts[first - 1], self.index.ends[last - 1]
         before, after = self.text[line_start:start], self.text[end:line_end]
         if not before.strip() and not after.strip():
-            return line_start, self.index.offset(last + 1, 1)
+            return Patch(line_start, self.index.offset(last + 1, 1))
         if before.strip() and not after.strip():
-            return line_start + len(before.rstrip(" ")), line_end
-        return start, end + len(after) - len(after.lstrip(" "))
+            return Patch(line_start + len(before.rstrip(" ")), line_end)
+        end += len(after) - len(after.lstrip(" "))
+        apart = before[-1:].isidentifier() and (self.text[end : end + 1].isalnum() or self.text[end : end + 1] == "_")
+        return Patch(start, end, " " if apart else "")
 
     def statement_at(self, line: int) -> int | None:
         """The position in ``statements`` of the one that covers a line, or else of the last one before it."""
         at = bisect_right(self._first_lines, line) - 1
         return at if at >= 0 else None
+
+    def last_line_at(self, line: int) -> int:
+        """The last line of the statement that covers a line."""
+        at = self.statement_at(line)
+        return max(line, self.statements[at].last_line) if at is not None else line
 
     def here(self) -> Statement | None:
         """The statement that the error stands in or, on an empty line, the one before it."""
@@ -136,13 +147,16 @@ class Scene:
             order += [at + distance] if distance <= after else []
         return [position for position in order if 0 <= position < len(self.statements)]
 
-    def statements_in_order(self, chosen: list[Statement]) -> list[Statement]:
-        """These statements, by their place."""
-        return sorted(chosen, key=lambda statement: statement.start)
-
     def around(self, before: int = 1, after: int = 1) -> list[Statement]:
         """The statements of ``near``."""
         return [self.statements[position] for position in self.near(before, after)]
+
+    def near_positions(self, tokens: tuple[Token, ...]) -> range:
+        """The positions (from 1) of a statement's tokens around the error; a dict literal can have thousands."""
+        if len(tokens) <= _WINDOW:
+            return range(1, len(tokens))
+        at = bisect_right(tokens, self.offset, key=lambda token: token.start)
+        return range(max(at - _WINDOW // 2, 1), min(at + _WINDOW // 2, len(tokens)))
 
     def parents(self, position: int) -> list[Statement]:
         """The headers whose blocks the statement stands in by its indent, innermost first."""
@@ -174,6 +188,7 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
     statements: list[Statement] = []
     current: list[Token] = []
     stack: list[Token] = []
+    open_now = dict.fromkeys(OPENERS, 0)  # how many of each kind stand on the stack
 
     def finish() -> None:
         if current:
@@ -185,9 +200,27 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
             )
         current.clear()
         stack.clear()
+        open_now.update(dict.fromkeys(OPENERS, 0))
+
+    def close(token: Token, at: int) -> None:
+        wanted = CLOSERS[token.text]
+        while open_now[wanted]:
+            popped = stack.pop().text
+            open_now[popped] -= 1
+            if popped == wanted:
+                return
+        # it closes nothing that is open: taken for the end of the bracket only where the lines go on as after one
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        if stack and (after is None or after.kind is Kind.NEWLINE) and current:
+            line = index.place(token.start)[0] + 1
+            below = index.line(line) if line <= len(index) else ""
+            start = index.starts[index.place(current[0].start)[0] - 1]
+            if len(below) - len(below.lstrip()) <= current[0].start - start:
+                stack.clear()
+                open_now.update(dict.fromkeys(OPENERS, 0))
 
     fresh = True  # the next token is the first of its physical line
-    for token in tokens:
+    for at, token in enumerate(tokens):
         kind = token.kind
         if kind is Kind.NEWLINE:
             if not stack:
@@ -205,8 +238,9 @@ def split_statements(text: str, tokens: list[Token], index: LineIndex) -> list[S
         if kind is Kind.OP:
             if token.text in OPENERS:
                 stack.append(token)
-            elif token.text in CLOSERS and stack:
-                stack.pop()
+                open_now[token.text] += 1
+            elif token.text in CLOSERS:
+                close(token, at)
         current.append(token)
     finish()
     return statements
@@ -241,11 +275,18 @@ def gaps(tokens: tuple[Token, ...]) -> list[int]:
 def depths(tokens: tuple[Token, ...]) -> list[Token | None]:
     """For every token, the innermost bracket that is open before it; for a bracket itself, the one around it."""
     stack: list[Token] = []
+    open_now = dict.fromkeys(OPENERS, 0)
     found: list[Token | None] = []
     for token in tokens:
-        if token.kind is Kind.OP and token.text in CLOSERS and stack:
-            stack.pop()
+        if token.kind is Kind.OP and token.text in CLOSERS:
+            wanted = CLOSERS[token.text]
+            while open_now[wanted]:
+                popped = stack.pop().text
+                open_now[popped] -= 1
+                if popped == wanted:
+                    break
         found.append(stack[-1] if stack else None)
         if token.kind is Kind.OP and token.text in OPENERS:
             stack.append(token)
+            open_now[token.text] += 1
     return found

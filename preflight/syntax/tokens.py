@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class Kind(Enum):
@@ -28,8 +28,7 @@ class Kind(Enum):
     ODD = auto()  #: a character that no Python token has
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token: its text, and where it stands (offsets into the text)."""
 
     kind: Kind
@@ -56,22 +55,27 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SPACE = re.compile(r"[ \t\f]+")
-_NEWLINE = re.compile(r"\r\n|\r|\n")
-_JOIN = re.compile(r"\\(?:\r\n|\r|\n)")
-_COMMENT = re.compile(r"#[^\r\n]*")
-_NAME = re.compile(r"[^\W\d]\w*")
-_NUMBER = re.compile(
-    r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+"
-    r"|(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?[jJ]?"
+_PREFIX = r"[rR][bBfFtT]?|[bBfFtT][rR]?|[uU]"
+_STRING_START = re.compile(rf"({_PREFIX}|)('{{3}}|\"{{3}}|'|\")")
+_TOKEN = re.compile(
+    rf"""(?P<STRING>(?:{_PREFIX}|)['"])
+    |(?P<NAME>[^\W\d]\w*)
+    |(?P<NUMBER>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+
+        |(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?[jJ]?)
+    |(?P<OP>\*\*=|//=|>>=|<<=|\.\.\.|->|:=|[=!<>+\-*/%@&|^]=|\*\*|//|<<|>>|[-+*/%@&|^~<>()\[\]{{}},:.;=!])
+    |(?P<NEWLINE>\r\n|\r|\n)
+    |(?P<COMMENT>\#[^\r\n]*)
+    |(?P<JOIN>\\(?:\r\n|\r|\n))""",
+    re.VERBOSE,
 )
-_STRING_START = re.compile(r"([rRbBuUfFtT]{0,3})('''|\"\"\"|'|\")")
-_OP = re.compile(
-    r"\*\*=|//=|>>=|<<=|\.\.\.|->|:=|==|!=|<=|>=|\+=|-=|\*=|/=|%=|@=|&=|\|=|\^=|\*\*|//|<<|>>|[-+*/%@&|^~<>()\[\]{},:.;=!]"
-)
-_PREFIXES = words("r b u f t br rb fr rf tr rt")
+#: What can end a string or must be stepped over in it: its quotes, an escaped character, the end of a line.
+_STRING_STOP = {quote: re.compile(rf"{quote}|\\(?:\r\n|.|$)|[\r\n]", re.DOTALL) for quote in ('"', "'", '"""', "'''")}
+_SPACE = re.compile(r"[ \t\f]*")
+_LINE_END = re.compile(r"[\r\n]")
 _KEYWORDS = frozenset(keyword.kwlist)
 
+#: The operators that make a statement an assignment.
+ASSIGNMENTS = words("= += -= *= /= //= %= @= &= |= ^= >>= <<= **=")
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")": "(", "]": "[", "}": "{"}
 
@@ -83,18 +87,44 @@ def scan(text: str, nested_quotes: bool = True) -> list[Token]:
     string itself is written with.
     """
     tokens: list[Token] = []
+    add, space, match = tokens.append, _SPACE.match, _TOKEN.match
+    kinds = Kind.__members__
     at, size = 0, len(text)
-    add = tokens.append
-    while at < size:
-        space = _SPACE.match(text, at)
-        if space:
-            at = space.end()
-            if at >= size:
-                break
-        kind, end = _next(text, at, nested_quotes)
+    plain_until = 0  # where an f-string did not close in the newer way, the rest of its line is not tried again
+    while True:
+        found = space(text, at)
+        assert found is not None
+        at = found.end()
+        if at >= size:
+            return tokens
+        found = match(text, at)
+        if found is None:
+            kind, end = Kind.ODD, at + 1
+        else:
+            kind, end = kinds[found.lastgroup or ""], found.end()
+            if kind is Kind.STRING:
+                kind, end, failed = _string_at(text, at, nested_quotes and at >= plain_until)
+                plain_until = max(plain_until, failed)
+            elif kind is Kind.NAME and found.group() in _KEYWORDS:
+                kind = Kind.KEYWORD
         add(Token(kind, text[at:end], at, end))
         at = end
-    return tokens
+
+
+def swallowed(tokens: Sequence[Token]) -> Token | None:
+    """The string of three quotes that is never closed, so that text and code change sides from there on.
+
+    An apostrophe in what used to be text can hide it: then the string is told by the words right behind its end.
+    """
+    lonely = False
+    for token, after in zip(reversed(tokens), [None, *reversed(tokens[1:])], strict=True):
+        if token.kind is Kind.UNCLOSED:
+            if len(token.quote) == 3:
+                return token
+            lonely = True
+        elif lonely and len(token.quote) == 3 and after is not None and after.kind is Kind.NAME:
+            return token
+    return None
 
 
 def replacement_fields(token: Token) -> Iterator[str]:
@@ -116,50 +146,35 @@ def replacement_fields(token: Token) -> Iterator[str]:
         elif depth and char in "'\"":
             inner = _STRING_START.match(text, at)
             assert inner is not None
-            at = _string(text, inner.end(), inner.group(2), "", False)[0] - 1
+            at = _string(text, inner.end(), inner.group(2))[0] - 1
         at += 1
 
 
-def _next(text: str, at: int, nested_quotes: bool) -> tuple[Kind, int]:
+def _string_at(text: str, at: int, nested_quotes: bool) -> tuple[Kind, int, int]:
+    """The string that begins here, its end, and up to where the newer way of reading f-strings failed (0: nowhere)."""
     start = _STRING_START.match(text, at)
-    if start and (not start.group(1) or start.group(1).lower() in _PREFIXES):
-        end, closed = _string(text, start.end(), start.group(2), start.group(1).lower(), nested_quotes)
-        return (Kind.STRING if closed else Kind.UNCLOSED), end
-    found = _NAME.match(text, at)
-    if found:
-        return (Kind.KEYWORD if found.group() in _KEYWORDS else Kind.NAME), found.end()
-    for kind, pattern in (
-        (Kind.NUMBER, _NUMBER),
-        (Kind.OP, _OP),
-        (Kind.NEWLINE, _NEWLINE),
-        (Kind.COMMENT, _COMMENT),
-        (Kind.JOIN, _JOIN),
-    ):
-        found = pattern.match(text, at)
-        if found:
-            return kind, found.end()
-    return Kind.ODD, at + 1
-
-
-def _string(text: str, at: int, quote: str, prefix: str, nested_quotes: bool) -> tuple[int, bool]:
-    """Where a string ends whose first quote ends at ``at``, and whether it is closed."""
+    assert start is not None
+    prefix, quote = start.group(1).lower(), start.group(2)
+    failed = 0
     if nested_quotes and ("f" in prefix or "t" in prefix):
-        end = _nested_string(text, at, quote, "r" in prefix)
+        end = _nested_string(text, start.end(), quote, "r" in prefix)
         if end is not None:
-            return end, True
-    triple = len(quote) == 3
-    size = len(text)
-    while at < size:
-        if text.startswith(quote, at):
-            return at + len(quote), True
-        char = text[at]
-        if char == "\\":
-            at += 3 if text.startswith("\r\n", at + 1) else 2
-        elif char in "\r\n" and not triple:
-            return at, False
-        else:
-            at += 1
-    return size, False
+            return Kind.STRING, end, 0
+        line_end = _LINE_END.search(text, at)
+        failed = line_end.start() if line_end is not None else len(text)
+    end, closed = _string(text, start.end(), quote)
+    return (Kind.STRING if closed else Kind.UNCLOSED), end, failed
+
+
+def _string(text: str, at: int, quote: str) -> tuple[int, bool]:
+    """Where a plain string ends whose first quote ends at ``at``, and whether it is closed."""
+    for found in _STRING_STOP[quote].finditer(text, at):
+        stop = found.group()
+        if stop == quote:
+            return found.end(), True
+        if stop[0] in "\r\n" and len(quote) == 1:
+            return found.start(), False
+    return len(text), False
 
 
 def _nested_string(text: str, at: int, quote: str, raw: bool) -> int | None:
@@ -186,7 +201,7 @@ def _nested_string(text: str, at: int, quote: str, raw: bool) -> int | None:
         elif depth and char in "'\"":
             inner = _STRING_START.match(text, at)
             assert inner is not None
-            end, closed = _string(text, inner.end(), inner.group(2), "", False)
+            end, closed = _string(text, inner.end(), inner.group(2))
             if not closed:
                 return None
             at = end

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from preflight.syntax.scene import Statement, depths, ends_operand
+from preflight.syntax.fixes import LineIndex
+from preflight.syntax.scene import Statement, depths, ends_operand, split_statements
 from preflight.syntax.tokens import Kind, Token, replacement_fields, scan
 
 
@@ -30,6 +31,11 @@ class Feature:
     @property
     def since_text(self) -> str:
         return f"{self.since[0]}.{self.since[1]}"
+
+
+def features_of(text: str) -> list[Feature]:
+    """Every use of syntax that came after Python 3.9 in a text that some Python reads."""
+    return list(features(text, split_statements(text, scan(text), LineIndex(text))))
 
 
 def features(text: str, statements: Sequence[Statement]) -> Iterator[Feature]:
@@ -54,9 +60,13 @@ def _statement_features(statement: Statement, after: Statement | None) -> Iterat
     if first.text == "except" and texts[1:2] not in (["("], ["*"]):
         yield from _bare_except_list(tokens)
     if first.text == "type" and len(tokens) > 3 and tokens[1].kind is Kind.NAME and tokens[2].text in ("=", "["):
-        yield Feature("a `type` statement (PEP 695)", (3, 12), first.start, first.end, ((first.start, first.end, ""),))
+        yield Feature(
+            "a `type` statement (PEP 695)", (3, 12), first.start, first.end, ((first.start, tokens[1].start, ""),)
+        )
     if first.text == "lazy" and texts[1:2] in (["import"], ["from"]):
-        yield Feature("a `lazy` import (PEP 810)", (3, 15), first.start, first.end, ((first.start, first.end, ""),))
+        yield Feature(
+            "a `lazy` import (PEP 810)", (3, 15), first.start, first.end, ((first.start, tokens[1].start, ""),)
+        )
     at = 1 + (first.text == "async") if statement.defines else 1
     named = statement.defines or first.text in ("class", "type")
     if named and len(tokens) > at + 1 and tokens[at].kind is Kind.NAME and tokens[at + 1].text == "[":

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from preflight.errors import UsageError
-from preflight.model import FileState, Undecided
+from preflight.model import Undecided
 from preflight.tree.distinfo import distributions
-from preflight.tree.git import Repository, repository_of
-from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
+from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest, counted
 from preflight.tree.locate import Location
-from preflight.tree.patched import Comparison, compare, is_source_name, unseen
+from preflight.tree.patched import Comparison, compare, unseen
 from preflight.tree.record import Record, read_record
-from preflight.tree.reference import GitReference, RecordReference, Reference, ReleaseReference
+from preflight.tree.reference import Basis, RecordReference, ReleaseReference
 from preflight.tree.scan import Listing
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """The outcome of a comparison. ``layer`` is what git's index has where the work tree has something else;
-    ``by_git`` says that the git options were used up on the tree itself."""
-
-    comparison: Comparison
-    reference: Reference | None = None
-    record: Record | None = None
-    layer: Mapping[str, bytes | None] = field(default_factory=dict)
-    by_git: bool = False
 
 
 def basis(request: TreeRequest, location: Location, listing: Listing, environ: Mapping[str, str]) -> Basis:
@@ -36,14 +23,18 @@ def basis(request: TreeRequest, location: Location, listing: Listing, environ: M
 
     Raises TreeError, FetchError or UsageError when the reference cannot be had.
     """
-    repository = _own_repository(location, environ) if request.staged or request.base_ref is not None else None
     record = own_record(location)
+    if request.staged or request.base_ref is not None:
+        from preflight.tree.gitbasis import git_basis
+
+        found = git_basis(request, location, listing, environ)
+        if found is not None and request.vllm is not None:
+            option = "--staged" if request.staged else "--base-ref"
+            raise UsageError(f"--vllm and {option} both say what the tree is compared with.", "Give one of the two.")
+        if found is not None:
+            return replace(found, record=record)
     if request.vllm is not None:
-        if repository is not None and request.base_ref is not None:
-            raise UsageError("--vllm and --base-ref both say what the tree is compared with.", "Give one of the two.")
         return replace(_with_release(request, location, listing, environ), record=record)
-    if repository is not None:
-        return replace(_with_git(request, location, listing, repository), record=record)
     if record is not None and record.names_package(PACKAGE):
         return _with_record(request, location, listing, record)
     why = "its dist-info has no RECORD" if record is None else "its RECORD has no hashes of them"
@@ -55,7 +46,7 @@ def basis(request: TreeRequest, location: Location, listing: Listing, environ: M
         "no-reference",
         f"Which files of {location.root} are patched is not known: {why}. Say what to compare with: --vllm VERSION "
         "(a release) or --base-ref REF (a git commit).",
-        decisive=True,
+        decisive=not request.whole_tree,  # with --all nothing hangs on it: every file is checked
     )
     return Basis(Comparison({}, (), (undecided, *unseen(listing))), None, record)
 
@@ -84,55 +75,18 @@ def _with_record(request: TreeRequest, location: Location, listing: Listing, rec
 def _with_release(request: TreeRequest, location: Location, listing: Listing, environ: Mapping[str, str]) -> Basis:
     from preflight.tree.release import fetch_release
 
-    folder = fetch_release(PACKAGE, request.vllm or "", progress=request.progress)
+    folder = fetch_release(PACKAGE, request.vllm or "", progress=request.progress, environ=environ)
     comparison = compare(location.root, PACKAGE, listing, release_record(folder), whole_tree=request.whole_tree)
     own_info = distributions(folder, PACKAGE)[0].folder.name + "/"
     states = {path: state for path, state in comparison.states.items() if not path.startswith(own_info)}
     notes = [f"The files were compared with the release {folder.name.partition('-')[2]}.", *comparison.notes]
-    if location.kind is not TreeKind.INSTALLED and (repository := _own_repository(location, environ)) is not None:
-        prefix = _prefix(location, repository)
-        built = {p.removeprefix(prefix) for p in repository.ignored(prefix + path for path in states)}
-        if built := built.intersection(states):
+    if location.kind is not TreeKind.INSTALLED:
+        from preflight.tree.gitbasis import ignored_by_git
+
+        if built := ignored_by_git(location, states, environ):
             states = {path: state for path, state in states.items() if path not in built}
             notes.append(
-                f"{len(built)} files that git ignores ({min(built)}) differ from the release: they are products of a "
+                f"{counted(len(built), 'file')} that git ignores ({min(built)}) differ from the release: products of a "
                 "build, not patches."
             )
     return Basis(replace(comparison, states=states, notes=tuple(notes)), ReleaseReference(folder))
-
-
-def _with_git(request: TreeRequest, location: Location, listing: Listing, repository: Repository) -> Basis:
-    base = repository.resolve(request.base_ref) if request.base_ref is not None else repository.head()
-    prefix = _prefix(location, repository)
-    under = prefix + PACKAGE
-    states = {
-        path.removeprefix(prefix): state
-        for path, state in repository.changed(base, under, staged=request.staged).items()
-        if "/__pycache__/" not in path
-        and (state is not FileState.ADDED or (path.endswith(".py") and is_source_name(path)))
-    }
-    layer: dict[str, bytes | None] = {}
-    name = request.base_ref or "HEAD"
-    note = f"The files were compared with {name} of the git repository {repository.top}."
-    if request.staged:
-        note = f"What git has staged was compared with {name} of the git repository {repository.top}."
-        differing = repository.unstaged(under)
-        contents = repository.contents("", differing)
-        layer.update((path.removeprefix(prefix), contents[path]) for path in differing if path in contents)
-        layer.update((path.removeprefix(prefix), None) for path in repository.untracked(under))
-    comparison = Comparison(dict(sorted(states.items())), (note,), tuple(unseen(listing)))
-    return Basis(comparison, GitReference(repository, base, prefix), layer=layer, by_git=True)
-
-
-def _own_repository(location: Location, environ: Mapping[str, str]) -> Repository | None:
-    """The git repository that tracks the tree's files; an environment that merely lies in one is not tracked."""
-    repository = repository_of(location.root, environ)
-    if repository is None or not repository.tracks(f"{_prefix(location, repository)}{PACKAGE}/__init__.py"):
-        return None
-    return repository
-
-
-def _prefix(location: Location, repository: Repository) -> str:
-    """From the repository's top to the tree, with a ``/`` at its end if it is not empty."""
-    inside = Path(os.path.realpath(location.root)).relative_to(os.path.realpath(repository.top)).as_posix()
-    return "" if inside == "." else inside + "/"

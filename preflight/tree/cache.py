@@ -18,7 +18,7 @@ from preflight.errors import FetchError
 from preflight.tree.cachedir import cache_folder
 from preflight.tree.distinfo import distributions, normalized
 from preflight.tree.patched import matches
-from preflight.tree.paths import names_in
+from preflight.tree.paths import is_folder, names_in
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Entry, read_record
 
@@ -35,14 +35,14 @@ def releases_folder() -> Path:
 def cached_release(name: str, version: str) -> Path | None:
     """The folder of a release that is in the cache; None if it is not. No network is used, nothing is checked."""
     folder = releases_folder() / f"{normalized(name)}-{version}"
-    return folder if version and not set(version) & set("/\\\0") and folder.is_dir() else None
+    return folder if version and not set(version) & set("/\\\0") and is_folder(folder) else None
 
 
 def cached_versions(name: str) -> list[str]:
     """The versions of a project that are in the cache."""
     start = f"{normalized(name)}-"
     folder = releases_folder()
-    return [n[len(start) :] for n in names_in(folder) if n.startswith(start) and (folder / n).is_dir()]
+    return [n[len(start) :] for n in names_in(folder) if n.startswith(start) and is_folder(folder / n)]
 
 
 def is_source(path: str) -> bool:

@@ -17,7 +17,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
     """
     if given := environ.get("PREFLIGHT_CACHE"):
         return absolute(given)
-    if (xdg := environ.get("XDG_CACHE_HOME")) and Path(xdg).isabsolute():
+    if (xdg := environ.get("XDG_CACHE_HOME")) and Path(xdg).is_absolute():
         return Path(xdg, "preflight")
     home = absolute("~")
     if os.name == "nt":

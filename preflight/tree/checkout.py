@@ -7,7 +7,6 @@ from pathlib import Path
 
 from preflight.errors import TreeError
 from preflight.tree.distinfo import read_distribution
-from preflight.tree.git import repository_of
 from preflight.tree.reading import read_bytes
 
 _SMALL = 1 << 20
@@ -23,6 +22,8 @@ def checkout_version(root: Path, package: str, environ: Mapping[str, str]) -> st
     )
     if written is not None:
         return written
+    from preflight.tree.git import repository_of
+
     try:
         repository = repository_of(root, environ)
         return repository.describe() if repository is not None else None

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.tree.paths import names_in
+from preflight.tree.reading import read_bytes
 
-_READ = 1 << 20
+_LIMIT = 8 << 20
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,9 @@ def read_distribution(folder: Path) -> Distribution:
     headers = list(_headers(folder / "METADATA")) or list(_headers(folder / "PKG-INFO"))
     version = next((v for k, v in headers if k == "version"), None)
     if version is None and folder.name.endswith(".dist-info"):
-        version = folder.name[:-10].partition("-")[2] or None
+        version = folder.name[:-10].partition("-")[2]
+    if not version or not version.isprintable() or len(version) > _LONGEST:
+        version = None
     return Distribution(
         folder,
         version,
@@ -63,8 +67,7 @@ def normalized(name: str) -> str:
 def _headers(file: Path) -> Iterator[tuple[str, str]]:
     """The header lines of a metadata file, in order; none if it cannot be read."""
     try:
-        with file.open("rb") as stream:
-            text = stream.read(_READ).decode("utf-8", "replace")
+        text = read_bytes(file, _LIMIT).decode("utf-8", "replace")
     except OSError:
         return
     for line in text.splitlines():

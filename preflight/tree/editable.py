@@ -11,7 +11,7 @@ from pathlib import Path
 
 from preflight.tree.distinfo import Distribution
 from preflight.tree.environment import pth_folders
-from preflight.tree.paths import names_in, same_place
+from preflight.tree.paths import is_file, names_in, same_place
 from preflight.tree.reading import read_bytes
 
 _SMALL = 8 << 20
@@ -23,7 +23,7 @@ def editable_source(site: Path, package: str, distribution: Distribution | None)
     if distribution is not None and (source := direct_url(distribution)) is not None:
         candidates += [source, source / "src"]
     for folder in candidates:
-        if (folder / package / "__init__.py").is_file() and not same_place(folder, site):
+        if is_file(folder / package / "__init__.py") and not same_place(folder, site):
             return folder
     return None
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from preflight.tree.paths import names_in
+from preflight.tree.paths import is_file, is_folder, names_in
 from preflight.tree.reading import read_bytes
 
 _FOLDERS = ("site-packages", "dist-packages")
@@ -35,7 +35,7 @@ def sites_of(prefix: Path) -> list[Site]:
 
     def add(folder: Path, python: str | None) -> None:
         real = os.path.realpath(folder)
-        if folder.is_dir() and real not in seen:
+        if is_folder(folder) and real not in seen:
             seen.add(real)
             found.append(Site(folder, prefix, python))
 
@@ -90,7 +90,7 @@ def interpreter_of(prefix: Path, python: str | None) -> Path | None:
     names = [f"bin/python{python}"] if python else []
     for name in (*names, "bin/python3", "bin/python", "Scripts/python.exe", "python.exe"):
         file = prefix / name
-        if file.is_file() and os.access(file, os.X_OK):
+        if is_file(file) and os.access(file, os.X_OK):
             return file
     return None
 
@@ -131,7 +131,7 @@ def pth_folders(site: Path) -> list[Path]:
             if not line or line.startswith(("#", "import ", "import\t")) or "\0" in line:
                 continue
             folder = Path(os.path.normpath(site / line))
-            if folder.is_dir():
+            if is_folder(folder):
                 found.append(folder)
     return found
 

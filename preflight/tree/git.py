@@ -14,7 +14,7 @@ from pathlib import Path
 from preflight.errors import TreeError, UsageError
 from preflight.model import FileState
 from preflight.tree.interpreters import on_path
-from preflight.tree.paths import same_place
+from preflight.tree.paths import exists, same_place, working_folder
 
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.external=", "--no-pager")
 _STATES = {"A": FileState.ADDED, "M": FileState.MODIFIED, "T": FileState.MODIFIED, "D": FileState.MISSING}
@@ -139,7 +139,7 @@ class Repository:
 
 def repository_of(folder: Path, environ: Mapping[str, str]) -> Repository | None:
     """The repository that ``folder`` is in; None if it is in none. Raises TreeError if git is missing or refuses it."""
-    if not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+    if not any(exists(parent / ".git") for parent in (folder, *folder.parents)):
         return None
     program = on_path("git", environ)
     if program is None:
@@ -147,7 +147,8 @@ def repository_of(folder: Path, environ: Mapping[str, str]) -> Repository | None
     clean = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
     top = _top(program, folder, clean)
     if any(key in environ for key in ("GIT_DIR", "GIT_INDEX_FILE")):
-        here = _top(program, Path.cwd(), environ, check=False)
+        folder_of_hook = working_folder()
+        here = _top(program, folder_of_hook, environ, check=False) if folder_of_hook is not None else None
         if here is not None and top is not None and same_place(here, top):
             return Repository(top, program, dict(environ))
     return Repository(top, program, clean) if top is not None else None

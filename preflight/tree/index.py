@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from preflight.errors import FetchError
 from preflight.tree.distinfo import normalized
-from preflight.tree.paths import names_in
+from preflight.tree.paths import is_file, is_folder, names_in
 from preflight.tree.web import Web, shown
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def wheels(name: str, web: Web) -> list[Wheel]:
     failures: list[FetchError] = []
     sdists = False
     for kind, url in _sources(web):
-        asked.append(shown(url))
         try:
+            asked.append(shown(url))
             packages = _page(name, url, web) if kind == "index" else _links(name, url, web)
         except FetchError as error:
             failures.append(error)
@@ -89,6 +89,8 @@ def choose(name: str, wanted: str, found: Sequence[Wheel]) -> Wheel:
     except InvalidVersion:
         raise FetchError(f"{wanted!r} is no version of {name}; the index has {_near(found, None)}.", _HELP) from None
     same = [wheel for wheel in found if wheel.version == version]
+    if not same and version.local is None:  # builds for other accelerators: 0.16.0+cu129
+        same = [wheel for wheel in found if wheel.version.public == version.public]
     if not same:
         raise FetchError(f"The index has no {name} {wanted}; the nearest are {_near(found, version)}.", _HELP)
     return _best(same)
@@ -157,8 +159,8 @@ def _folder(name: str, folder: Path) -> Sequence[DistributionPackage]:
     from pypi_simple import DistributionPackage, ProjectPage
     from pypi_simple.html import Link
 
-    file = folder / "index.html" if folder.is_dir() else folder
-    if file.is_file():
+    file = folder / "index.html" if is_folder(folder) else folder
+    if is_file(file):
         try:
             return ProjectPage.from_html(name, file.read_bytes(), file.as_uri()).packages
         except OSError as error:

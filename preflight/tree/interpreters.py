@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from preflight.tree.paths import absolute
+from preflight.tree.paths import absolute, exists, is_file
 from preflight.tree.reading import read_bytes
 
 _SCRIPT = 16 << 20
@@ -21,7 +21,7 @@ def on_path(name: str, environ: Mapping[str, str]) -> Path | None:
             continue
         for each in names:
             file = Path(folder, each)
-            if file.is_file() and os.access(file, os.X_OK):
+            if is_file(file) and os.access(file, os.X_OK):
                 return file
     return None
 
@@ -79,4 +79,4 @@ def _interpreter(lines: list[str], environ: Mapping[str, str]) -> Path | None:
     if command.startswith('"'):
         command = command[1:].partition('"')[0]
     path = Path(command)
-    return path if path.exists() else Path(command.split()[0])
+    return path if exists(path) else Path(command.split()[0])

@@ -53,6 +53,11 @@ class OutsideFile:
     data: bytes
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 diff``, ``2 diffs``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class SourceUnreadable(Exception):
     """A file of the tree is there, or was, and its content cannot be had. Checks turn this into a finding."""
 

@@ -16,7 +16,8 @@ from preflight.tree.editable import editable_source
 from preflight.tree.environment import Site, is_site_folder, site_at, sites_of
 from preflight.tree.interpreters import on_path, prefixes_of_python, prefixes_of_script
 from preflight.tree.kinds import PACKAGE, TreeKind
-from preflight.tree.paths import absolute, same_place
+from preflight.tree.paths import absolute, exists, is_file, is_folder, same_place
+from preflight.tree.reading import read_bytes
 
 _WAY_OUT = "Name the folder (--vllm-site-packages DIR), or take a release as the tree (--vllm VERSION)."
 
@@ -39,9 +40,9 @@ def locate(folder: str | None, environ: Mapping[str, str]) -> Location:
         return _active(environ)
     path = absolute(folder)
     try:
-        if not path.exists():
+        if not exists(path):
             raise TreeError(f"{folder} does not exist.", _WAY_OUT)
-        if not path.is_dir():
+        if not is_folder(path):
             raise TreeError(f"{folder} is a file; a folder that holds vllm/ is wanted.", _WAY_OUT)
         os.scandir(path).close()
     except OSError as error:
@@ -74,7 +75,7 @@ def _at(path: Path) -> Location | None:
 def _root(path: Path) -> Location | None:
     """The tree if ``path`` itself is the folder that holds ``vllm/``, or a site folder with an editable install."""
     found = distributions(path, PACKAGE)
-    if (path / PACKAGE).is_dir() and (found or _is_package(path / PACKAGE)):
+    if is_folder(path / PACKAGE) and (found or _is_package(path / PACKAGE)):
         if not found and not is_site_folder(path):
             return Location(path, TreeKind.CHECKOUT, None, None)
         chosen, notes = _choose(found)
@@ -107,8 +108,7 @@ def _choose(found: list[Distribution]) -> tuple[Distribution | None, tuple[str, 
 
 def _names_package(record: Path) -> bool:
     try:
-        with record.open("rb") as stream:
-            return any(line.startswith(f"{PACKAGE}/__init__.py,".encode()) for line in stream)
+        return f"\n{PACKAGE}/__init__.py,".encode() in b"\n" + read_bytes(record)
     except OSError:
         return False
 
@@ -190,4 +190,4 @@ def _nested(path: Path) -> str | None:
 
 
 def _is_package(folder: Path) -> bool:
-    return (folder / "__init__.py").is_file()
+    return is_file(folder / "__init__.py")

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from preflight.model import PatchedFile, TreeFacts
-from preflight.tree.basis import Basis, basis, release_record
+from preflight.tree.basis import basis, release_record
 from preflight.tree.checkout import checkout_version
 from preflight.tree.distinfo import distributions
 from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
 from preflight.tree.locate import Location, locate
 from preflight.tree.patched import Comparison
 from preflight.tree.paths import same_place
-from preflight.tree.reference import ReleaseReference
+from preflight.tree.reference import Basis, ReleaseReference
 from preflight.tree.scan import Listing, scan
 from preflight.tree.surroundings import Surroundings, given_python, surroundings
 from preflight.tree.tree import Tree
@@ -54,12 +54,14 @@ def _released(request: TreeRequest, python: Path | None, environ: Mapping[str, s
     """A release's sources out of the cache, with the transformers that goes with them if no environment is given."""
     from preflight.tree.release import fetch_release, fetch_requirement
 
-    root = fetch_release(PACKAGE, request.vllm or "", progress=request.progress, verify=not request.use_cache)
+    root = fetch_release(
+        PACKAGE, request.vllm or "", progress=request.progress, verify=not request.use_cache, environ=environ
+    )
     own = distributions(root, PACKAGE)[0]
     around = surroundings(None, None, python, environ)
     notes = [f"The tree is vLLM {own.version} as released: its Python sources only."]
     if not around.packages:
-        fetched, note = fetch_requirement("transformers", own, progress=request.progress)
+        fetched, note = fetch_requirement("transformers", own, progress=request.progress, environ=environ)
         around = replace(around, packages=(fetched,) if fetched is not None else ())
         notes.append(note)
     location = Location(root, TreeKind.RELEASED, None, own, tuple(notes))
@@ -75,10 +77,9 @@ def _tree(location: Location, listing: Listing, found: Basis, around: Surroundin
     packages = tuple(folder for folder in around.packages if not same_place(folder, root))
     places = (root, *packages)
     own = location.distribution
-    if location.kind in (TreeKind.INSTALLED, TreeKind.RELEASED) and own is not None:
-        version = own.version
-    else:
-        version = checkout_version(root, PACKAGE, environ) or (own.version if own is not None else None)
+    version = own.version if own is not None else None
+    if version is None or location.kind in (TreeKind.EDITABLE, TreeKind.CHECKOUT):
+        version = checkout_version(root, PACKAGE, environ) or version
     facts = TreeFacts(
         site_packages=str(root),
         vllm=version,

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from preflight.errors import TreeError, UsageError
+from preflight.model import Undecided
 from preflight.tree.diff import apply, looks_like_diff, read_diff
-from preflight.tree.gather import Given, Selection, gather, repository_name
-from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable
+from preflight.tree.gather import Given, Selection, gather
+from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
 from preflight.tree.record import is_compiled
 from preflight.tree.tree import Tree
 
-#: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it.
-_COMMON = 0.25
+#: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it ...
+_COMMON = 0.05
+#: ... where the tree's file has so many bytes that a patched copy must share some.
+_TELLING = 2000
 
 
 def lay_over(
@@ -61,6 +64,7 @@ class _Work:
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
 
     def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
         """``--overlay``: a diff, a folder of diffs, a file, or a folder of files."""
@@ -68,12 +72,11 @@ class _Work:
         diffs = [file for file in files if file.is_diff or (len(files) == 1 and _is_diff(file))]
         placed: dict[str, Given] = {}
         rest: list[Given] = []
+        whole = any(file.parts[0] == PACKAGE and len(file.parts) > 1 for file in files)
         for file in files:
             if file.is_diff or file in diffs:
                 continue
-            parts = file.file.parts
-            below = parts if len(file.parts) == 1 else parts[-len(file.parts) - 1 :]
-            path = places.mirrored(parts) or _new(places.inside(below), places) or _bare(file, places)
+            path = _mirrored(file, places, whole) or _bare(file, places)
             if path is None or not _can_be_laid(path):
                 rest.append(file)
             else:
@@ -95,8 +98,8 @@ class _Work:
         self._lay(placed, changed)
         if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
             self.notes.append(
-                f"--overlay {given} has {len(others)} Python files that mirror no path of the tree ({others[0]}): they "
-                "are not laid over it."
+                f"--overlay {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
+                f"({others[0]}): not laid over it."
             )
 
     def path(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
@@ -106,10 +109,10 @@ class _Work:
         rest: list[Given] = []
         tops: set[tuple[str, ...]] = set()
         for file in files:
-            path = places.mirrored(file.file.parts)
+            path = places.mirrored(file.places)
             if path is not None and _can_be_laid(path):
                 placed[path] = file
-                tops.add(file.file.parts[: -len(path.split("/"))])
+                tops.add(file.places[: -len(path.split("/"))])
             else:
                 rest.append(file)
         diffs: list[Given] = []
@@ -118,16 +121,21 @@ class _Work:
             if path is not None and _can_be_laid(path):
                 placed[path] = file
             elif file.is_diff:
-                diffs.append(file)
+                if file.file in changed:
+                    diffs.append(file)
             elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
-                name = repository_name(file.file)
-                self.outside[name] = OutsideFile(name, "" if file.staged else str(file.file), file.data)
+                self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
         elif diffs:
-            self.notes.append(
-                f"{given} has {len(diffs)} diffs ({diffs[0].file.name}), which are not laid over the tree; --overlay "
-                "does that."
+            self.undecided.append(
+                Undecided(
+                    "diff-not-laid-over",
+                    f"{given} has {counted(len(diffs), 'diff')} ({diffs[0].name}) that no --overlay names: what the "
+                    "tree is with them was not checked.",
+                    diffs[0].name,
+                    count=len(diffs),
+                )
             )
         self._lay(placed, changed)
 
@@ -153,6 +161,7 @@ class _Work:
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
             notes=(*self.tree.notes, *self.notes),
+            undecided=(*self.tree.undecided, *self.undecided),
         )
 
     def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
@@ -160,7 +169,8 @@ class _Work:
         path = _bare(file, places)
         if path is None:
             return False
-        if _common(_read(self.tree, path), file.data) < _COMMON:
+        theirs = _read(self.tree, path)
+        if len(theirs) > _TELLING and _common(theirs, file.data) < _COMMON:
             self.notes.append(
                 f"{file.file.name} has the name of {path} but little of its text: it is taken for code that uses the "
                 f"tree (--overlay {file.file.name} lays it over)."
@@ -179,7 +189,7 @@ class _Work:
 
     def _apply(self, file: Given, asked: bool) -> None:
         """Lays a diff over the tree. Raises TreeError if it does not apply exactly."""
-        name = repository_name(file.file)
+        name = file.name
         places = Places(tuple(self.tree.files()))
         applied = apply(read_diff(file.data, name), name, places.of_diff, lambda path: _existing(self.tree, path))
         failures = [f for f in applied.failures if f.path not in self.tree.absent]
@@ -195,7 +205,7 @@ class _Work:
             self.laid.update(changes)
         if aside := [*applied.skipped, *(f.path for f in applied.failures)]:
             self.notes.append(
-                f"{name} also changes {len(aside)} files that are not checked ({aside[0]}): they are not in the tree's "
+                f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "
                 f"{PACKAGE}/, or not text."
             )
 
@@ -218,6 +228,16 @@ def _is_diff(file: Given) -> bool:
     return file.is_diff or (file.file.suffix != ".py" and looks_like_diff(file.data))
 
 
+def _mirrored(file: Given, places: Places, whole: bool) -> str | None:
+    """The path of a file of ``--overlay``, by the folders it is in: its repository's, or from the folder given on,
+    whose own name counts too unless it holds a ``whole`` package."""
+    below = file.parts if whole else file.file.parts[-len(file.parts) - 1 :]
+    for parts in (file.places, below):
+        if (path := places.mirrored(parts) or _new(places.inside(parts), places)) is not None:
+            return path
+    return None
+
+
 def _bare(file: Given, places: Places) -> str | None:
     """The path that alone has the file's name, for a file that was given without a folder of its own."""
     return places.named(file.file.name) if len(file.parts) == 1 else None
@@ -230,11 +250,11 @@ def _new(path: str | None, places: Places) -> str | None:
 
 def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | None:
     """The path of a file that the tree does not have: beside files that mirror the tree, or in a folder of it."""
-    parts = file.file.parts
+    parts = file.places
     for top in tops:
         if parts[: len(top) + 1] == (*top, PACKAGE):
             return _new("/".join(parts[len(top) :]), places)
-    path = places.inside(repository_name(file.file).split("/"))
+    path = places.inside(file.name.split("/"))
     return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.model import FileState, Undecided
+from preflight.tree.kinds import counted
+from preflight.tree.paths import exists
 from preflight.tree.reading import feed
 from preflight.tree.record import Entry, Record, climbs_out_of, is_compiled
 from preflight.tree.scan import Listing
 
 #: Compiled modules above this size are compared by size: hashing a whole release of them takes seconds.
 _HASHED_MODULE = 4 << 20
-#: Above this, a file of another size than RECORD's is not read to see that its content is another, too.
-_NO_SOURCE = 16 << 20
 #: site-packages is three folders below its environment (lib/pythonX.Y/site-packages).
 _DEPTH = 3
 
@@ -107,10 +107,7 @@ class _Digests:
             name, count = self._unknown.get(entry.algorithm, (entry.path, 0))
             self._unknown[entry.algorithm] = (name, count + 1)
             return True
-        if entry.size is not None and (size := os.stat(file).st_size) != entry.size and size > _NO_SOURCE:  # noqa: PTH116
-            return False
-        feed(file, state.update)
-        return _encoded(state.digest()) == entry.digest.rstrip("=")
+        return feed(file, state.update, entry.size) and _encoded(state.digest()) == entry.digest.rstrip("=")
 
     def undecided(self, record: Record) -> list[Undecided]:
         found = [
@@ -162,7 +159,7 @@ def _sources_only(record: Record, present: set[str], root: Path, inside: str) ->
     ]
     if not any(map(is_compiled, others)):
         return False
-    return not any(path in present if path.startswith(inside) else (root / path).exists() for path in others)
+    return not any(path in present if path.startswith(inside) else exists(root / path) for path in others)
 
 
 def _notes(sources_only: bool, by_size: int) -> list[str]:
@@ -174,8 +171,8 @@ def _notes(sources_only: bool, by_size: int) -> list[str]:
         )
     elif by_size:
         notes.append(
-            f"{by_size} compiled modules larger than {_HASHED_MODULE >> 20} MiB were compared by size, not by hash "
-            "(--all hashes them)."
+            f"{counted(by_size, 'compiled module')} larger than {_HASHED_MODULE >> 20} MiB compared by size, not by "
+            "hash (--all hashes all)."
         )
     return notes
 

@@ -15,7 +15,33 @@ def absolute(text: str | Path) -> Path:
     """
     if not os.fspath(text) or "\0" in os.fspath(text):
         raise UsageError(f"{os.fspath(text)!r} is no path.", "Write a path to a file or a folder.")
-    return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111 - Path follows links, and raises for ~nobody
+    try:
+        return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111 - Path would follow links
+    except OSError:
+        raise UsageError("The working folder is not there any more.", "Change to a folder that is.") from None
+
+
+def working_folder() -> Path | None:
+    """The working folder; None if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def is_file(path: str | Path) -> bool:
+    """True for a file, links followed. False also for what cannot be looked at (pathlib's own would raise)."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: str | Path) -> bool:
+    """True for a folder, links followed. False also for what cannot be looked at."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def exists(path: str | Path) -> bool:
+    """True if there is something, links followed. False also for what cannot be looked at."""
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def names_in(folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.errors import FetchError
+from preflight.tree.paths import exists, is_file, is_folder
 
 _TIMEOUT = 15.0
 
@@ -68,18 +69,18 @@ def _files(environ: Mapping[str, str]) -> list[Path]:
     elif sys.platform == "darwin":
         places = [Path("/Library/Application Support/pip/pip.conf")]
         support = home / "Library" / "Application Support" / "pip"
-        user = [home / ".pip" / "pip.conf", (support if support.is_dir() else config / "pip") / "pip.conf"]
+        user = [home / ".pip" / "pip.conf", (support if is_folder(support) else config / "pip") / "pip.conf"]
     else:
         folders = [folder for folder in environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":") if folder]
         places = [*(Path(folder, "pip", "pip.conf") for folder in folders), Path("/etc/pip.conf")]
         user = [home / ".pip" / "pip.conf", config / "pip" / "pip.conf"]
-    if not own or not Path(own).exists():
+    if not own or not exists(Path(own)):
         places += user
     name = "pip.ini" if os.name == "nt" else "pip.conf"
     places.append(Path(environ.get("VIRTUAL_ENV") or sys.prefix, name))
     if own:
         places.append(Path(own))
-    return [place for place in places if place.is_file()]
+    return [place for place in places if is_file(place)]
 
 
 def _read(file: Path) -> dict[str, str]:

@@ -13,29 +13,36 @@ LIMIT = 128 << 20
 #: Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _CHUNK = 1 << 20
+#: Above this, a file of another size than it should have is not read to see that its content is another, too.
+_LARGE = 16 << 20
 
 
 def read_bytes(path: str | Path, limit: int = LIMIT) -> bytes:
     """The content of a regular file. Raises OSError, with a reason in ``strerror``, for all that is none."""
     chunks: list[bytes] = []
-    _feed(path, chunks.append, limit)
+    _feed(path, chunks.append, limit, None)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def feed(path: str | Path, take: Callable[[bytes], object]) -> None:
-    """Gives the content of a regular file of any size to ``take``, in pieces. Raises OSError like read_bytes."""
-    _feed(path, take, None)
+def feed(path: str | Path, take: Callable[[bytes], object], size: int | None) -> bool:
+    """Gives the content of a regular file of any size to ``take``, in pieces. Raises OSError like read_bytes.
+
+    Returns False for a large file that is not of ``size``: it is not read.
+    """
+    return _feed(path, take, None, size)
 
 
-def _feed(path: str | Path, take: Callable[[bytes], object], limit: int | None) -> None:
+def _feed(path: str | Path, take: Callable[[bytes], object], limit: int | None, expected: int | None) -> bool:
     descriptor = os.open(path, _FLAGS)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            what = "is a folder" if stat.S_ISDIR(status.st_mode) else "is a device, a pipe or a socket, not a file"
+            what = "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is a device or a pipe, not a file"
             raise OSError(errno.EINVAL, what)
         if limit is not None and status.st_size > limit:
-            raise OSError(errno.EFBIG, f"is {status.st_size >> 20} MiB large; at most {limit >> 20} MiB are read")
+            raise OSError(errno.EFBIG, f"it is {status.st_size >> 20} MiB large; at most {limit >> 20} MiB are read")
+        if expected is not None and status.st_size != expected and status.st_size > _LARGE:
+            return False
         # Most sources are smaller than one piece: one read gives all, a second one only where there may be more.
         wanted = min(max(status.st_size + 1, 4096), _CHUNK)
         total = 0
@@ -43,9 +50,10 @@ def _feed(path: str | Path, take: Callable[[bytes], object], limit: int | None) 
             take(piece)
             total += len(piece)
             if limit is not None and total > limit:
-                raise OSError(errno.EFBIG, f"grows while it is read; at most {limit >> 20} MiB are read")
+                raise OSError(errno.EFBIG, f"it grows while it is read; at most {limit >> 20} MiB are read")
             if len(piece) < wanted and total >= status.st_size:
                 break
+        return True
     finally:
         os.close(descriptor)
 
@@ -58,4 +66,5 @@ def reason(error: OSError) -> str:
         return "it is a link that leads in a circle"
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return "it is not there"
-    return (error.strerror or str(error)).lower()
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preflight.errors import TreeError
+from preflight.tree.reading import read_bytes, reason
 
 _TOO_BIG = 64 << 20
 _WAY_OUT = "Reinstall vLLM in this environment, or name the release to compare with: --vllm VERSION."
@@ -58,11 +59,9 @@ def is_compiled(path: str) -> bool:
 def read_record(file: Path) -> Record:
     """Reads ``file``. Raises TreeError when it cannot be read or is no whole RECORD."""
     try:
-        if (size := file.stat().st_size) > _TOO_BIG:
-            raise TreeError(f"{file} is {size >> 20} MiB large, which no RECORD is.", _WAY_OUT)
-        data = file.read_bytes()
+        data = read_bytes(file, _TOO_BIG)
     except OSError as error:
-        raise TreeError(f"{file} cannot be read: {error.strerror}.", _WAY_OUT) from None
+        raise TreeError(f"{file} cannot be read: {reason(error)}.", _WAY_OUT) from None
     return parse_record(data, file)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from preflight.tree.cache import cached_release
-from preflight.tree.git import Repository
 from preflight.tree.kinds import PACKAGE
-from preflight.tree.patched import matches
+from preflight.tree.patched import Comparison, matches
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Record
 
@@ -20,6 +18,18 @@ class Reference(Protocol):
 
     def content(self, path: str) -> bytes | None:
         """The pristine bytes of a file of the tree; None if the reference has no such file or cannot give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The outcome of a comparison. ``layer`` is what git's index has where the work tree has something else;
+    ``by_git`` says that the git options were used up on the tree itself."""
+
+    comparison: Comparison
+    reference: Reference | None = None
+    record: Record | None = None
+    layer: Mapping[str, bytes | None] = field(default_factory=dict)
+    by_git: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,8 @@ class RecordReference:
             return None
         if path not in self.differing:
             return _read(self.root / path)
+        from preflight.tree.cache import cached_release
+
         folder = cached_release(PACKAGE, self.version) if self.version is not None else None
         data = _read(folder / path) if folder is not None else None
         return data if data is not None and matches(self.record.entries[path], data) else None
@@ -50,18 +62,6 @@ class ReleaseReference:
 
     def content(self, path: str) -> bytes | None:
         return _read(self.folder / path)
-
-
-@dataclass(frozen=True, slots=True)
-class GitReference:
-    """A commit's tree, in which the tree's files have ``prefix`` before their paths."""
-
-    repository: Repository
-    base: str
-    prefix: str
-
-    def content(self, path: str) -> bytes | None:
-        return self.repository.contents(self.base, [self.prefix + path]).get(self.prefix + path)
 
 
 def _read(file: Path) -> bytes | None:

@@ -28,6 +28,7 @@ from preflight.tree.cache import (
 )
 from preflight.tree.distinfo import Distribution, normalized
 from preflight.tree.patched import matches
+from preflight.tree.paths import exists, is_folder
 from preflight.tree.reading import read_bytes
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ def fetch_release(
 
     wheel = choose(name, version, wheels(name, web))
     folder = releases_folder() / f"{normalized(name)}-{wheel.version}"
-    if folder.is_dir() and is_whole(folder, name, every_byte=verify):
+    if is_folder(folder) and is_whole(folder, name, every_byte=verify):
         return folder
     with locked(folder.name) as parts:
-        if not (folder.is_dir() and is_whole(folder, name, every_byte=verify)):
+        if not (is_folder(folder) and is_whole(folder, name, every_byte=verify)):
             _fetch(name, wheel, web, parts, folder, progress)
     return folder
 
@@ -208,14 +209,14 @@ def _write(parts: Path, path: str, data: bytes) -> None:
 
 def _publish(parts: Path, folder: Path) -> None:
     """Gives the whole release its name. A damaged one that had it is put away first."""
-    if folder.exists():
+    if exists(folder):
         away = folder.with_name(f".{folder.name}.damaged-{os.getpid()}")
         folder.rename(away)
         shutil.rmtree(away, ignore_errors=True)
     try:
         parts.rename(folder)
     except OSError:
-        if not folder.is_dir():  # else another run, on a file system without locks, was quicker with the same content
+        if not is_folder(folder):  # else another run, on a file system without locks, was quicker with the same content
             raise
         with contextlib.suppress(OSError):
             shutil.rmtree(parts)

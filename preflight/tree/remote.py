@@ -40,12 +40,18 @@ class AheadFetcher(RemoteFetcher):
                     piece = data[first - start : last + 1 - start]
                     return PartialBuffer(io.BytesIO(piece), first, len(piece), stream=False)
         # Never a stream: a connection that is left half read cannot be used again.
-        return self._tried(data_range)
+        buffer = self._tried(data_range)
+        if last is None:  # the end of the file: its directory, and for a wheel the dist-info
+            start = buffer.tell()
+            data = buffer.read()
+            self.hold(start, data)
+            buffer = PartialBuffer(io.BytesIO(data), start, len(data), stream=False)
+        return buffer
 
     def whole(self, start: int, end: int) -> bytes:
         """The bytes from ``start`` up to ``end``. Raises FetchError if they cannot be had, with a few tries."""
         for _ in range(_TRIES):
-            buffer = self._tried((start, end - 1))
+            buffer = self.fetch((start, end - 1))
             data = buffer.read() if buffer.tell() == start else b""
             if len(data) == end - start:
                 return data

@@ -11,7 +11,7 @@ from preflight.errors import UsageError
 from preflight.tree.distinfo import distributions
 from preflight.tree.environment import Site, interpreter_of, package_folders, sites_of
 from preflight.tree.interpreters import on_path, prefixes_of_python
-from preflight.tree.paths import absolute
+from preflight.tree.paths import absolute, exists, is_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def given_python(value: str | None, environ: Mapping[str, str]) -> Path | None:
         return None
     help = "Name the interpreter that will run vLLM: --python /path/to/environment/bin/python."
     file = absolute(value)
-    if os.sep not in value and not file.exists() and (found := on_path(value, environ)) is not None:
+    if os.sep not in value and not exists(file) and (found := on_path(value, environ)) is not None:
         return found
-    if file.is_dir():
+    if is_folder(file):
         raise UsageError(f"--python {value} is a folder, not an interpreter.", help)
-    if not file.exists():
+    if not exists(file):
         raise UsageError(f"--python {value} does not exist.", help)
     if not os.access(file, os.X_OK):
         raise UsageError(f"--python {value} is not executable.", help)

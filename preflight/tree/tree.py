@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from preflight.model import FileState, PatchedFile, TreeFacts, Undecided
-from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind
+from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind, counted
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.reference import Reference
 
@@ -114,7 +114,7 @@ class Tree:
         if same:
             files = ", ".join(same[:3]) + (", ..." if len(same) > 3 else "")
             said.append(
-                f"The overlay has {len(same)} files that are the release's own ({files}): they count as unpatched."
+                f"The overlay has {counted(len(same), 'file')} with the release's own content ({files}): not patched."
             )
         patched = tuple(PatchedFile(path, state) for path, state in sorted(states.items()))
         kept = {path: file for path, file in self.origins.items() if path not in changes}
@@ -127,6 +127,8 @@ class Tree:
         )
 
     def _outside(self, path: str) -> OutsideFile | None:
+        if path in self.listing:
+            return None
         return next((file for file in self.outside if file.path == path), None)
 
     def _read_or_none(self, path: str) -> bytes | None:

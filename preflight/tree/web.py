@@ -78,8 +78,11 @@ class Web:
 
 
 def shown(url: str) -> str:
-    """An address fit to be shown: scheme and host, nothing that can hold a secret."""
-    parts = urlsplit(url)
+    """An address fit to be shown: scheme and host, nothing that can hold a secret. Raises FetchError if it is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise FetchError(f"pip's configuration names an index that is no address ({error}).", "Correct it.") from None
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else parts.path or url
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Base, Class, Member
 from preflight.program.evaluate.values import (
     Bound,
+    Deferred,
     Descriptor,
     EnumMember,
     Frame,
@@ -96,7 +97,10 @@ class Attributes:
             return self.get(value.function, name)
         if isinstance(value, HostObject):
             if name in value.attributes:
-                return value.attributes[name]
+                found = value.attributes[name]
+                if isinstance(found, Deferred):
+                    found = value.attributes[name] = found.make()
+                return found
             raise Raised("AttributeError", f"{value.name} has no attribute {name!r}")
         allowed = _METHODS.get(type(value))
         if allowed is not None and name in allowed:
@@ -121,7 +125,7 @@ class Attributes:
             return Function(self._program.module(cls.module), name, f"object.{name}", ANYTHING, opaque=True)
         if name == "__init_subclass__":
             return Host("object.__init_subclass__", lambda *args, **kwargs: None)
-        if name in CLASS_ATTRIBUTES:
+        if name in CLASS_ATTRIBUTES or name in cls.metaclass_attributes:
             return Unknown(f"{name} of a class is not followed")
         if cls.complete:
             raise Raised("AttributeError", f"type object {cls.name!r} has no attribute {name!r}")
@@ -185,7 +189,7 @@ class Attributes:
         if owner.is_enum and name in owner.enum_members():
             return EnumMember(owner, name)
         if isinstance(facts, Assign) and facts.kind == "=" and facts.value is not None:
-            frame = Frame(module, {}, owner.closure, None, owner)
+            frame = Frame(module, {}, owner.closure, None, owner, line=facts.line if owner.closure is None else None)
             return self._evaluator.expression(module, facts.value, frame)
         return Unknown(f"the value of {owner.target}.{name} is not one expression")
 

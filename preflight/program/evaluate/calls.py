@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
@@ -42,12 +42,16 @@ class Calls:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._depth = 0
+        #: results of functions by their arguments, for questions that change nothing; None: every call runs
+        self.known: dict[Hashable, Value] | None = None
+        self._generators: dict[ast.FunctionDef, bool] = {}
+        self._constructors: dict[Class, Function] = {}
 
-    def call(self, function: Value, args: Sequence[Value], kwargs: dict[str, Value], what: str) -> Value:
+    def call(self, function: Value, args: Sequence[Value], kwargs: dict[str, Value], what: str | ast.expr) -> Value:
         """``function(*args, **kwargs)``; ``what`` names it in a reason."""
         self._evaluator.tick()
         if isinstance(function, Function):
-            return self._run(function, args, kwargs)
+            return self._run(function, args, kwargs) if self.known is None else self._known(function, args, kwargs)
         if isinstance(function, Bound):
             return self.call(function.function, [function.receiver, *args], kwargs, what)
         if isinstance(function, Class):
@@ -56,7 +60,8 @@ class Calls:
             try:
                 return function.call(*args, **kwargs)
             except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-                raise Undecidable(f"{what} fails: {type(error).__name__}: {error}") from None
+                said = what if isinstance(what, str) else ast.unparse(what)
+                raise Undecidable(f"{said} fails: {type(error).__name__}: {error}") from None
         if isinstance(function, Unknown):
             return function
         if isinstance(function, Opaque):
@@ -64,6 +69,22 @@ class Calls:
         if isinstance(function, Instance):
             return self.call(self._evaluator.attributes.of_instance(function, "__call__"), args, kwargs, what)
         raise Raised("TypeError", f"{type(function).__name__!r} object is not callable")
+
+    def _known(self, function: Function, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+        """The result of a module's function for arguments that it was given before."""
+        assert self.known is not None
+        if function.facts is None or function.frame is not None:
+            return self._run(function, args, kwargs)
+        # a method made anew on each read is the same function still
+        given = [(id(a.facts), a.qualname) if isinstance(a, Function) and a.facts is not None else a for a in args]
+        key = (function.module.name, function.qualname, *given, *kwargs.items())
+        try:
+            if key in self.known:
+                return self.known[key]
+        except TypeError:
+            return self._run(function, args, kwargs)  # an argument that is a list or a dict
+        value = self.known[key] = self._run(function, args, kwargs)
+        return value
 
     # -- functions ------------------------------------------------------------------------------------------------
 
@@ -81,11 +102,17 @@ class Calls:
         try:
             if isinstance(node, ast.Lambda):
                 return self._evaluator.expressions.value(node.body, frame)
-            if isinstance(node, ast.AsyncFunctionDef) or is_generator(node):
+            if isinstance(node, ast.AsyncFunctionDef) or self._is_generator(node):
                 return Unknown(f"{function.qualname} does not return its value at once")
             return self._evaluator.statements.run_function(node, frame)
         finally:
             self._depth -= 1
+
+    def _is_generator(self, node: ast.FunctionDef) -> bool:
+        found = self._generators.get(node)
+        if found is None:
+            found = self._generators[node] = has_yield(node)
+        return found
 
     def bind(self, function: Function, args: Sequence[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
         """The names of the function's parameters; raises ``Raised("TypeError")`` if the call cannot bind."""
@@ -156,9 +183,12 @@ class Calls:
         cls = instance.cls
         fields = cls.dataclass_fields()
         assert fields is not None
-        module = self._evaluator.program.module(cls.module)
-        function = Function(module, cls.name, cls.qualname, fields.signature().parameters)
-        function.defaults = {field.name: _FACTORY for field in fields.fields if field.factory is not None}
+        function = self._constructors.get(cls)
+        if function is None:
+            module = self._evaluator.program.module(cls.module)
+            function = Function(module, cls.name, cls.qualname, fields.signature().parameters)
+            function.defaults = {field.name: _FACTORY for field in fields.fields if field.factory is not None}
+            self._constructors[cls] = function
         given = self.bind(function, args, kwargs)
         for field in fields.fields:
             value = given.get(field.name)
@@ -194,7 +224,7 @@ class _Factory:
 _FACTORY = _Factory()
 
 
-def is_generator(node: ast.FunctionDef) -> bool:
+def has_yield(node: ast.FunctionDef) -> bool:
     """Whether the function's own body has a ``yield``."""
     pending: list[ast.AST] = list(node.body)
     while pending:

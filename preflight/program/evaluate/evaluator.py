@@ -32,7 +32,7 @@ from preflight.program.evaluate.values import (
     Unknown,
     Value,
 )
-from preflight.program.facts import Assign, Call, ClassFacts, Expression, FunctionFacts, Import, SetAttribute
+from preflight.program.facts import Assign, Call, Expression, FunctionFacts, Import, SetAttribute
 from preflight.program.modules import Module
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Evaluator:
         self.statements = Statements(self)
         self.steps = 0
         self.depth = 0
-        self._globals: dict[tuple[str, str], Value] = {}
-        self._computing: set[tuple[str, str]] = set()
+        self._globals: dict[tuple[str, str, int | None], Value] = {}
+        self._computing: set[tuple[str, str, int | None]] = set()
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -80,13 +80,22 @@ class Evaluator:
         node = parse_expression(expression.text)
         if node is None:
             return Unknown(f"{expression.text!r} cannot be read")
-        return self.expressions.value(node, frame or Frame(module, {}))
+        return self.expressions.value(node, frame or Frame(module, {}, line=expression.line))
 
     def tick(self) -> None:
         """Count a step of the work that one question may take."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise Undecidable("the code takes too many steps to be followed")
+
+    def forget_containers(self) -> None:
+        """Make dicts, lists, sets and objects of modules anew when they are next read.
+
+        Code that runs for one class may leave something in them, such as an entry of a table of names, that another
+        class which is never imported beside it must not find.
+        """
+        for key in [key for key, value in self._globals.items() if isinstance(value, (dict, list, set, Instance))]:
+            del self._globals[key]
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -103,25 +112,27 @@ class Evaluator:
             if name in scope.global_names:
                 break
             scope = scope.outer
-        return self.global_name(name, frame.module)
+        return self.global_name(name, frame.module, frame.line)
 
-    def global_name(self, name: str, module: Module) -> Value:
-        """A name of a module, or a builtin."""
-        key = (module.name, name)
+    def global_name(self, name: str, module: Module, line: int | None = None) -> Value:
+        """A name of a module, or a builtin; ``line``: as the statement of the module that begins there sees it."""
+        if line is not None and not self.program.resolver.changes_after(module, name, line):
+            line = None
+        key = (module.name, name, line)
         if key in self._globals:
             return self._globals[key]
         if key in self._computing:
             raise Undecidable(f"{name} of {module.name} is defined in terms of itself")
         self._computing.add(key)
         try:
-            value = self._global_name(name, module)
+            value = self._global_name(name, module, line)
         finally:
             self._computing.discard(key)
         self._globals[key] = value
         return value
 
-    def _global_name(self, name: str, module: Module) -> Value:
-        found = self.program.resolver.bound(module, name)
+    def _global_name(self, name: str, module: Module, line: int | None) -> Value:
+        found = self.program.resolver.bound(module, name, line)
         if found is None:
             if name in BUILTINS:
                 return BUILTINS[name](self)
@@ -136,7 +147,7 @@ class Evaluator:
             builtin = self.program.resolver.unbound(module, name)
             if builtin.only is not None and builtin.only.kind is Kind.CLASS:
                 return self.program.classes.opaque("builtins", name)
-            if builtin.missing is not None:
+            if builtin.missing is not None and module.spec.in_tree:
                 raise Raised("NameError", f"name {name!r} is not defined", module.path)
             return Unknown(builtin.unknown or f"the builtin {name} is not evaluated")
         if found.missing is not None:
@@ -234,7 +245,7 @@ class Evaluator:
                 if not certain:
                     line = effect.value.line
                     raise Undecidable(f"{module.name}.{facts.name} is changed under a condition (line {line})")
-                self.expression(module, effect.value, Frame(module, {facts.name: value}))
+                self.expression(module, effect.value, Frame(module, {facts.name: value}, line=effect.value.line))
 
     def globals_of(self, module: Module) -> dict[str, Value]:
         """``globals()`` of a module: its names, with the values that are asked for left open."""
@@ -295,7 +306,7 @@ class Evaluator:
             tree = self.program.syntax_tree(function.module)
             if facts is None or not isinstance(tree, ast.Module):
                 raise Undecidable(f"the source of {function.qualname} cannot be read")
-            node = find_node(tree, facts.line, facts.column, (ast.FunctionDef, ast.AsyncFunctionDef))
+            node = find_node(tree, facts.line, (ast.FunctionDef, ast.AsyncFunctionDef))
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 raise Undecidable(f"the source of {function.qualname} is not where it was")
             function.node = node
@@ -326,15 +337,15 @@ class Evaluator:
         return answer is Truth.YES
 
 
-def find_node(tree: ast.AST, line: int, column: int, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt | None:
-    """The statement of one of these kinds that begins at a place (``line`` of the ``def`` or ``class`` itself)."""
+def find_node(tree: ast.AST, line: int, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt | None:
+    """The statement of one of these kinds whose ``def`` or ``class`` stands at ``line``."""
     for node in _blocks(tree):
         start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         if not start <= line <= (node.end_lineno or node.lineno):
             continue
         if isinstance(node, kinds) and node.lineno == line:
             return node
-        found = find_node(node, line, column, kinds)
+        found = find_node(node, line, kinds)
         if found is not None:
             return found
     return None
@@ -350,9 +361,3 @@ def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
         yield from handler.body
     for case in getattr(node, "cases", ()):
         yield from case.body
-
-
-def class_node(tree: ast.AST, facts: ClassFacts) -> ast.ClassDef | None:
-    """The syntax tree of a class statement."""
-    node = find_node(tree, facts.line, facts.column, (ast.ClassDef,))
-    return node if isinstance(node, ast.ClassDef) else None

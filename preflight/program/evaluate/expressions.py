@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from preflight.program.classes import Class
 from preflight.program.conditions import Truth
+from preflight.program.evaluate.comparing import Comparing
 from preflight.program.evaluate.values import (
     EnumMember,
     Frame,
@@ -61,6 +62,7 @@ class Expressions:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+        self._comparing = Comparing(evaluator)
         self._by_kind: dict[type[ast.expr], Callable[[Any, Frame], Value]] = {
             ast.Constant: lambda node, frame: node.value,
             ast.Name: lambda node, frame: evaluator.name(node.id, frame),
@@ -112,8 +114,7 @@ class Expressions:
                 kwargs.update(value)
             else:
                 raise Undecidable("the keywords of a call are not known")
-        what = ast.unparse(node.func) if not isinstance(node.func, ast.Name) else node.func.id
-        return self._evaluator.calls.call(function, args, kwargs, what)
+        return self._evaluator.calls.call(function, args, kwargs, node.func)
 
     def _super(self, frame: Frame) -> Value:
         scope: Frame | None = frame
@@ -203,12 +204,12 @@ class Expressions:
 
     def _compare_once(self, operation: ast.cmpop, left: Value, right: Value) -> Value:
         if isinstance(operation, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
-            same = self.same(left, right, isinstance(operation, (ast.Is, ast.IsNot)))
+            same = self._comparing.same(left, right, isinstance(operation, (ast.Is, ast.IsNot)))
             if isinstance(same, Unknown):
                 return same
             return same is isinstance(operation, (ast.Eq, ast.Is))
         if isinstance(operation, (ast.In, ast.NotIn)):
-            found = self.contains(right, left)
+            found = self._comparing.contains(right, left)
             if isinstance(found, Unknown):
                 return found
             return found is isinstance(operation, ast.In)
@@ -221,64 +222,6 @@ class Expressions:
             except TypeError as error:
                 raise Raised("TypeError", str(error)) from None
         return Unknown("a comparison is not followed")
-
-    def same(self, left: Value, right: Value, identity: bool) -> bool | Unknown:
-        """``left is right`` or ``left == right``."""
-        for value in (left, right):
-            if isinstance(value, Unknown):
-                return value
-        if left is right:
-            return True
-        if identity and isinstance(left, (Class, Function, Instance, list, dict, set)):
-            return False
-        if isinstance(left, (Opaque, Class)) or isinstance(right, (Opaque, Class)):
-            return self._same_class(left, right)
-        if isinstance(left, Instance) or isinstance(right, Instance):
-            return Unknown("objects are compared")
-        if isinstance(left, (tuple, list)) and type(left) is type(right) and len(left) == len(right):
-            answers = [self.same(one, other, False) for one, other in zip(left, right, strict=True)]
-            unknown = next((answer for answer in answers if isinstance(answer, Unknown)), None)
-            return False if False in answers else unknown if unknown is not None else True
-        return bool(left == right)
-
-    def _same_class(self, left: Value, right: Value) -> bool | Unknown:
-        paths = [value.path if isinstance(value, Opaque) else value.target for value in (left, right)
-                 if isinstance(value, (Opaque, Class))]  # fmt: skip
-        if len(paths) == 2:
-            if paths[0] == paths[1]:
-                return True
-            if paths[0].rpartition(".")[2] == paths[1].rpartition(".")[2] and any(
-                isinstance(value, Opaque) or value.opaque for value in (left, right)
-            ):
-                return Unknown(f"whether {paths[0]} and {paths[1]} are the same is not known")
-            return False
-        opaque = left if isinstance(left, Opaque) else right if isinstance(right, Opaque) else None
-        other = right if opaque is left else left
-        if opaque is not None and isinstance(other, (str, int, float, type(None))):
-            # a name outside of the tree may be a constant
-            last = opaque.path.rpartition(".")[2]
-            return False if last[:1].isupper() and not last.isupper() else Unknown(f"{opaque.path} is not at hand")
-        return False
-
-    def contains(self, container: Value, element: Value) -> bool | Unknown:
-        """``element in container``."""
-        if isinstance(container, Unknown):
-            return container
-        if isinstance(container, str):
-            return element if isinstance(element, Unknown) else isinstance(element, str) and element in container
-        if isinstance(element, str) and isinstance(container, (dict, set, frozenset)) and element in container:
-            return True
-        if isinstance(container, Instance):
-            method = self._evaluator.attributes.of_instance(container, "__contains__")
-            return self._evaluator.calls.call(method, [element], {}, "in")
-        unknown: Unknown | None = element if isinstance(element, Unknown) else None
-        for candidate in self.iterate(container):
-            answer = self.same(candidate, element, False)
-            if answer is True:
-                return True
-            if isinstance(answer, Unknown):
-                unknown = answer
-        return unknown if unknown is not None else False
 
     def _if_expression(self, node: ast.IfExp, frame: Frame) -> Value:
         test = self.value(node.test, frame)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Class
 from preflight.program.evaluate.values import (
     Bound,
+    Deferred,
     Function,
     Host,
     HostObject,
@@ -32,14 +33,14 @@ _PARAMETER = HostObject("inspect.Parameter", {**{name: f"<{name}>" for name in _
 
 
 def _parameter(evaluator: Evaluator, function: Function, parameter: Parameter) -> HostObject:
-    annotation: Value = _EMPTY
-    if parameter.annotation is not None:
+    def annotation() -> Value:
+        if parameter.annotation is None:
+            return _EMPTY
         if postponed(function):
-            annotation = parameter.annotation.text
-        else:
-            annotation = evaluator.ask(
-                lambda: evaluator.expression(function.module, parameter.annotation, function.frame)  # type: ignore
-            )
+            return parameter.annotation.text
+        written = parameter.annotation
+        return evaluator.ask(lambda: evaluator.expression(function.module, written, function.frame))
+
     default: Value = _EMPTY
     if parameter.default is not None or parameter.name in function.defaults:
         default = function.defaults.get(parameter.name, Unknown("the default of a parameter"))
@@ -48,7 +49,7 @@ def _parameter(evaluator: Evaluator, function: Function, parameter: Parameter) -
         {
             "name": parameter.name,
             "kind": f"<{_KINDS[parameter.kind]}>",
-            "annotation": annotation,
+            "annotation": Deferred(annotation),
             "default": default,
             "empty": _EMPTY,
         },

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from preflight.program.classes import Class
 from preflight.program.conditions import Truth
 from preflight.program.evaluate.values import Frame, Function, Instance, Raised, Undecidable, Unknown, Value
-from preflight.program.extract import dotted
 from preflight.program.facts import ClassFacts, FunctionFacts, Import
+from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
     from preflight.program.evaluate.evaluator import Evaluator

@@ -126,8 +126,15 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Deferred:
+    """An attribute that is worked out when it is read."""
+
+    make: Callable[[], Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class HostObject:
-    """An object whose attributes preflight knows."""
+    """An object whose attributes preflight knows; a Deferred among them is worked out once."""
 
     name: str
     attributes: dict[str, Value]
@@ -144,6 +151,8 @@ class Frame:
     #: for a class body: the class whose names are looked up first
     cls: Class | None = None
     global_names: frozenset[str] = frozenset()
+    #: for code of the module's own body: the line at which it runs, which decides what its names are bound to
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

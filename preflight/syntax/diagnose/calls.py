@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, Statement, depths, ends_operand, gaps
 from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token
+
+#: Brackets nested deeper than this were not written by a person.
+_MAX_DEPTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ def groups(statement: Statement) -> list[Group]:
         if token.kind is not Kind.OP:
             continue
         if token.text in OPENERS:
+            if len(stack) > _MAX_DEPTH:
+                return []
             stack.append((at, [], at + 1))
         elif token.text == "," and stack:
             opened, items, start = stack[-1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
 from preflight.syntax.tokens import Kind, Token
 
@@ -14,8 +15,8 @@ _MEANT = {
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'", "\u2032": "'",
     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u2033": '"', "\u00ab": '"', "\u00bb": '"',
     "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2010": "-", "\u2011": "-",
-    "\u00d7": "*", "\u2217": "*", "\u2026": "...", "\u2192": "->", "\u21d2": "=>", "\u2260": "!=", "\u2264": "<=", "\u2265": ">=",
-    "\u3001": ",", "\u3002": ".",
+    "\u00d7": "*", "\u2217": "*", "\u2026": "...", "\u2192": "->",
+    "\u2260": "!=", "\u2264": "<=", "\u2265": ">=", "\u3001": ",", "\u3002": ".",
 }  # fmt: skip
 _WHY = "it looks like a part of the code, but Python has no such token"
 
@@ -97,7 +98,7 @@ def backslashes(scene: Scene) -> Iterator[Candidate]:
                 token.start,
                 token.start + 1,
                 "the backslash joins the line with one that does not go on with it",
-                (Patch(*scene.removal(token.start, token.start + 1)),),
+                (scene.removal(token.start, token.start + 1),),
                 help="take the backslash away",
                 sure=token.kind is Kind.JOIN or not rest,
                 rank=64,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch
-from preflight.syntax.fixes import LineIndex
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import LineIndex, Patch
 from preflight.syntax.scene import Scene, Statement
 from preflight.syntax.tokens import Kind, Token
 
@@ -61,7 +61,8 @@ def _is_beginning(scene: Scene) -> bool:
 
 def _hangs(statement: Statement) -> bool:
     last: Token = statement.tokens[-1]
-    return last.kind is Kind.OP and last.text not in (")", "]", "}", ":", "...") or statement.is_header
+    hangs = last.kind is Kind.OP and last.text not in (")", "]", "}", ":", "...")
+    return hangs or statement.is_header
 
 
 def _block_start(scene: Scene, position: int) -> int:

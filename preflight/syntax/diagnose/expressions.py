@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
-from preflight.syntax.scene import Scene, depths, ends_operand
-from preflight.syntax.tokens import CLOSERS, OPENERS, Kind, Token
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
+from preflight.syntax.scene import HEADERS, Scene, depths, ends_operand
+from preflight.syntax.tokens import ASSIGNMENTS, CLOSERS, OPENERS, Kind, Token, words
 
-_ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", ">>=", "<<=", "**="))
-_OPERATORS = frozenset("+ - * / // % @ & | ^ << >> ** == != < > <= >=".split(" "))
+_OPERATORS = words("+ - * / // % @ & | ^ << >> ** == != < > <= >=")
 _LEADING_ZERO = re.compile(r"0+[1-9][0-9_]*$")
 
 
@@ -18,9 +18,9 @@ def assignment_target(scene: Scene) -> Iterator[Candidate]:
     """An assignment to what cannot be assigned to."""
     for statement in scene.around(before=1, after=0):
         tokens = statement.tokens
-        around = depths(tokens)
-        for at, token in enumerate(tokens):
-            if token.text not in _ASSIGNMENTS or around[at] is not None or not at:
+        around = depths(tokens) if statement.word not in HEADERS else []
+        for at, token in enumerate(tokens[: len(around)]):
+            if token.text not in ASSIGNMENTS or around[at] is not None or not at:
                 continue
             start = max((i + 1 for i in range(at) if tokens[i].text in ("=", ";") and around[i] is None), default=0)
             target = tokens[start:at]
@@ -43,9 +43,7 @@ def assignment_target(scene: Scene) -> Iterator[Candidate]:
 
 def _no_target(tokens: tuple[Token, ...]) -> str | None:
     """What an assignment's left side is, if it cannot be one."""
-    if not tokens:
-        return "nothing"
-    if any(token.text == ":" for token, around in zip(tokens, depths(tokens), strict=True) if around is None):
+    if not tokens or any(t.text == ":" for t, around in zip(tokens, depths(tokens), strict=True) if around is None):
         return None
     last = tokens[-1]
     if len(tokens) == 1 and last.kind in (Kind.NUMBER, Kind.STRING):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, Statement
 from preflight.syntax.tokens import Kind, Token
 
@@ -86,7 +87,7 @@ def name_after_parenthesis(scene: Scene) -> Iterator[Candidate]:
         if close is None:
             continue
         at = statement.tokens.index(close)
-        extra = [token for token in statement.tokens[at + 1 :]]
+        extra = list(statement.tokens[at + 1 :])
         end = statement.end
         for follower in scene.statements[position + 1 :]:
             if _entries(follower.tokens) is None or not (len(follower.indent) > len(statement.indent) or extra):
@@ -219,7 +220,7 @@ def future_import(scene: Scene) -> Iterator[Candidate]:
             statement.end,
             f"`from __future__` stands behind the code of line {scene.number(first.start)}",
             (insert(scene.index.starts[first.first_line - 1], whole), Patch(line_start, line_after)),
-            why="such an import must come before all other code of the file; only the docstring and comments may precede it",
+            why="such an import must come before all other code of the file, but for the docstring and comments",
             help="put what was inserted above it below it",
             sure=True,
             rank=90,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
 from preflight.syntax.diagnose.release import all_hunks
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, Statement
+from preflight.syntax.tokens import CLOSERS, Kind
 
 _WHY = "the indent says which block a line belongs to"
 
@@ -88,21 +90,109 @@ def tabs(scene: Scene) -> Iterator[Candidate]:
 def unexpected_indent(scene: Scene) -> Iterator[Candidate]:
     """Lines that are indented deeper than the block they stand in, or to a depth that no block has."""
     for position in scene.near(before=1, after=0):
+        statement = scene.statements[position]
         if position == 0:
-            statement = scene.statements[0]
             if statement.indent:
                 yield from _shifted(scene, 0, "", "unexpected", 66)
             continue
-        statement, above = scene.statements[position], scene.statements[position - 1]
+        above = scene.statements[position - 1]
+        if (
+            above.word == "@"
+            and statement.width != above.width
+            and (statement.defines or statement.word in ("class", "@"))
+        ):
+            yield _moved(scene, position, above.indent, 70)
+            yield _moved(scene, position - 1, statement.indent, 69)
         if statement.width > above.width and not above.is_header:
             yield from _shifted(scene, position, above.indent, "unexpected", 66)
             for parent in scene.parents(position - 1):
                 yield from _shifted(scene, position, parent.indent, "unexpected", 56)
+            # the line above is the one that was moved if the lines below stand together, or if its own depth is odd
+            likely = (_peers(scene, position) > 1 or above.width % 4 or _ends_elsewhere(scene, above)) and (
+                statement.width % 4 == 0
+            )
+            yield _moved(scene, position - 1, statement.indent, 67 if likely else 62)
         levels = _levels(scene, position)
         if statement.width < above.width and statement.indent not in levels:
             ordered = sorted(levels, key=lambda indent: (abs(len(indent) - len(statement.indent)), -len(indent)))
             for rank, indent in enumerate(ordered[:4]):
                 yield from _shifted(scene, position, indent, "mismatch", 66 - rank)
+            yield from _odd_one_above(scene, position)
+
+
+def lost_header(scene: Scene) -> Iterator[Candidate]:
+    """A block without the line that should open it."""
+    for position in scene.near(before=0, after=0):
+        statement = scene.statements[position]
+        above = scene.statements[position - 1] if position else None
+        if statement.width <= (above.width if above else 0) or (above is not None and above.is_header):
+            continue
+        newline = scene.index.line_end(statement.first_line) or "\n"
+        start = scene.index.starts[statement.first_line - 1]
+        for header in ("if 1:", "def _():", "class _:", "for _ in ():"):
+            yield Candidate(
+                "header-lost",
+                start,
+                statement.start,
+                "the line is missing that should open the block that begins here",
+                (insert(start, f"{above.indent if above else ''}{header}{newline}"),),
+                why=_WHY,
+                help="put the `if`, `for`, `def` or `class` back above it, or take its block away too",
+                rank=61,
+            )
+
+
+def _ends_elsewhere(scene: Scene, statement: Statement) -> bool:
+    """Whether a statement of several lines ends in a bracket on a line of its own that has another indent."""
+    last = scene.index.line(statement.last_line)
+    return (
+        statement.last_line > statement.first_line
+        and last.lstrip()[:1] in CLOSERS
+        and _indent_of(scene, statement.last_line) != statement.indent
+    )
+
+
+def _odd_one_above(scene: Scene, position: int) -> Iterator[Candidate]:
+    """A line above set a depth that the rest of its block does not have; the rest is where Python gives up."""
+    statement = scene.statements[position]
+    for earlier in range(position - 1, max(position - 400, -1), -1):
+        one = scene.statements[earlier]
+        before = scene.statements[earlier - 1] if earlier else None
+        first_child = before is not None and before.is_header and before.width < statement.width < one.width
+        if first_child or one.width < statement.width:
+            yield _moved(scene, earlier, statement.indent, 68 if one.width % 4 else 64)
+        if one.width < statement.width:
+            break
+
+
+def header_misfit(scene: Scene) -> Iterator[Candidate]:
+    """A header that was moved: its block stands two levels deeper, or half a level."""
+    for position in scene.near(before=10, after=1):
+        statement = scene.statements[position]
+        child = scene.statements[position + 1] if position + 1 < len(scene.statements) else None
+        if child is None or not statement.is_header or not 0 < child.width - statement.width != 4:
+            continue
+        if child.width >= 4 and "\t" not in child.indent:
+            yield _moved(scene, position, child.indent[:-4], 68)
+
+
+def _moved(scene: Scene, position: int, indent: str, rank: int) -> Candidate:
+    """One statement was moved by itself: the lines around it tell where it stood."""
+    statement = scene.statements[position]
+    start = scene.index.starts[statement.first_line - 1]
+    less = len(statement.indent) < len(indent)
+    how = "less" if less else "deeper"
+    return Candidate(
+        "indent-lost" if less else "indent-unexpected",
+        start,
+        statement.start,
+        f"the line is indented {how} than the block it stands in ({_columns(statement.width)})",
+        _indented(scene, position, position + 1, indent),
+        why=_WHY,
+        help="give it the indent of the lines around it",
+        sure=abs(len(indent) - len(statement.indent)) == 1 and _says_something(statement),
+        rank=rank,
+    )
 
 
 def body_missing(scene: Scene) -> Iterator[Candidate]:
@@ -114,7 +204,7 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
         after = scene.statements[position + 1] if position + 1 < len(scene.statements) else None
         if after is not None and after.width > statement.width:
             continue
-        name = _name(statement)
+        name, header_line = _name(statement), scene.number(statement.start)
         moved = after is not None and after.width == statement.width and not _begins_anew(statement, after)
         yield Candidate(
             "body-missing",
@@ -126,6 +216,24 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
             help="write its body below it, or `pass`",
             rank=58 if moved else 68,
         )
+        if (
+            after is not None
+            and moved
+            and (statement.defines or statement.word == "class")
+            and scene.block_end(position) == position + 1
+            and _peers(scene, position + 1) > 1
+        ):
+            # one header that was moved is likelier than a whole body that was
+            yield Candidate(
+                "indent-unexpected",
+                scene.index.starts[statement.first_line - 1],
+                statement.start,
+                f"the line is indented as deep as its body or deeper ({_columns(statement.width)})",
+                _indented(scene, position, position + 1, after.indent[:-4]),
+                why=_WHY,
+                help="give it the indent of its block",
+                rank=69,
+            )
         if after is not None and after.first_line <= scene.line + 1:
             end = position + 1
             while end < len(scene.statements) and scene.statements[end].width >= after.width > 0:
@@ -136,7 +244,7 @@ def body_missing(scene: Scene) -> Iterator[Candidate]:
                     "body-not-indented",
                     after.start,
                     after.end,
-                    f"the line is not indented, though it is the body of {name} on line {scene.number(statement.start)}",
+                    f"the line is not indented, though it is the body of {name} on line {header_line}",
                     repair,
                     why=_WHY,
                     help="indent the body",
@@ -171,7 +279,9 @@ def _shifted(scene: Scene, position: int, indent: str, kind: str, rank: int) -> 
             _indented(scene, position, last, indent),
             why=_WHY,
             help=help,
-            sure=abs(len(indent) - len(statement.indent)) == 1 and last <= scene.block_end(position),
+            sure=abs(len(indent) - len(statement.indent)) == 1
+            and last <= scene.block_end(position)
+            and _says_something(statement),
             rank=rank,
         )
 
@@ -195,6 +305,21 @@ def _levels(scene: Scene, position: int) -> set[str]:
     """The indents that the statement could go back to."""
     above = scene.statements[position - 1]
     return {above.indent, *(parent.indent for parent in scene.parents(position - 1))}
+
+
+def _peers(scene: Scene, position: int) -> int:
+    """How many statements stand together at the indent of this one."""
+    end = position
+    while end < len(scene.statements) and scene.statements[end].width == scene.statements[position].width:
+        end += 1
+    return end - position
+
+
+def _says_something(statement: Statement) -> bool:
+    """Whether the statement is more than a value, which would be the rest of something that is gone."""
+    first = statement.tokens[0]
+    texts = [token.text for token in statement.tokens]
+    return first.kind is Kind.KEYWORD or "=" in texts or (first.kind is Kind.NAME and texts[-1] == ")")
 
 
 def _begins_anew(header: Statement, after: Statement) -> bool:

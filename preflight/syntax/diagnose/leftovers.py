@@ -1,14 +1,17 @@
-"""What tools leave in a file: conflict markers, pieces of diffs, markdown fences, line numbers, prompts, shell lines."""
+"""What tools leave in a file: conflict markers, pieces of diffs, markdown fences, line numbers, prompts, shell."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from preflight.syntax.diagnose.model import Candidate, Patch
+from preflight.syntax.conflicts import find_conflicts
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch
 from preflight.syntax.scene import Scene
+from preflight.syntax.tokens import Kind
 
-_CONFLICT = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?$")
 _DIFF_HEADER = re.compile(
     r"(?:@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|diff --git |index [0-9a-f]{6,}|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"
     r"|\\ No newline at end of file)"
@@ -20,75 +23,30 @@ _LINE_NUMBER = re.compile(r"\s*(\d+)(?:[:|]\s?|\t| {2,4})(.*)$")
 _HEREDOC = re.compile(r"\s*(?:EOF|EOT|END|PY|PYEOF|HEREDOC)\s*$")
 _ENTITY = re.compile(r"&(lt|gt|amp|quot|#39|#x27|nbsp);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'", "#x27": "'", "nbsp": " "}
-_REACH = 400
 
 
 def conflict(scene: Scene) -> Iterator[Candidate]:
-    """The markers of a merge that was never resolved. One conflict is one fault, and it has two sides to choose from."""
-    for first, marks, last in conflicts([scene.index.line(n) for n in range(1, len(scene.index) + 1)]):
-        if not first - 1 <= scene.line <= last + 1 and not (first <= scene.line):
-            continue
-        sides = _sides(first, marks, last)
-        whole = f"lines {scene.number(scene.index.starts[first - 1])} to {scene.number(scene.index.starts[last - 1])}"
-        for keep in sides:
-            kept = set(keep)
-            repair = tuple(
-                Patch(scene.index.starts[n - 1], scene.index.offset(n + 1, 1))
-                for n in range(first, last + 1)
-                if n not in kept
-            )
+    """The markers of a merge that was never resolved. One conflict is one fault, with two sides to choose from."""
+    for conflict in find_conflicts(scene.index.lines()):
+        first, last = scene.index.starts[conflict.first - 1], scene.index.ends[conflict.last - 1]
+        if any(token.start < first < token.end for token in scene.tokens if token.kind is Kind.STRING):
+            continue  # the text of a string
+        for kept in conflict.sides:
             yield Candidate(
                 "conflict-marker",
-                scene.index.starts[first - 1],
-                scene.index.ends[last - 1],
-                f"a merge conflict was left unresolved ({whole})",
-                repair,
+                first,
+                last,
+                f"a merge conflict was left unresolved (lines {scene.number(first)} to {scene.number(last)})",
+                tuple(
+                    Patch(scene.index.starts[n - 1], scene.index.offset(n + 1, 1))
+                    for n in range(conflict.first, conflict.last + 1)
+                    if n not in kept
+                ),
                 why="git writes both sides of a conflict between these markers, and leaves the choice to a person",
                 help="keep one side, or join the two, and take the marker lines away",
                 rank=98,
             )
-
-
-def conflicts(lines: list[str]) -> list[tuple[int, dict[str, int], int]]:
-    """Every conflict: its first line, the lines of the markers within it, its last line (from 1).
-
-    A conflict begins with ``<<<<<<<`` and ends with ``>>>>>>>``; one that lacks either (half of it was cleaned away) goes
-    from the first marker to the last of those that stand together.
-    """
-    found: list[tuple[int, dict[str, int], int]] = []
-    open_at: int | None = None
-    marks: dict[str, int] = {}
-    loose: list[int] = []
-    for number, line in enumerate(lines, 1):
-        match = _CONFLICT.match(line)
-        if match is None:
-            continue
-        mark = match.group(1)[0]
-        if mark == "<":
-            open_at, marks = number, {}
-        elif open_at is not None and mark in "|=":
-            marks.setdefault(mark, number)
-        elif open_at is not None:
-            found.append((open_at, marks, number))
-            open_at = None
-        elif mark == "=" and loose and number - loose[-1] < _REACH:
-            loose.append(number)
-        elif mark in "=>|":
-            loose.append(number)
-    if open_at is not None:
-        found.append((open_at, marks, max([open_at, *marks.values()])))
-    if loose and not found:
-        found.append((loose[0], {"=": loose[0]}, loose[-1]))
-    return found
-
-
-def _sides(first: int, marks: dict[str, int], last: int) -> list[list[int]]:
-    middle = marks.get("=", last)
-    base = marks.get("|", middle)
-    ours, theirs = list(range(first + 1, base)), list(range(middle + 1, last))
-    markers = {first, last, middle, base}
-    everything = [n for n in range(first, last + 1) if n not in markers]
-    return [theirs, ours, everything]
+        return
 
 
 def diff_marks(scene: Scene) -> Iterator[Candidate]:
@@ -256,21 +214,15 @@ def literal_escapes(scene: Scene) -> Iterator[Candidate]:
     r"""``\n`` and ``\t`` as two characters, where a tool (sed, a string in a script) should have written a line end."""
     for near in scene.around(before=1, after=0):
         end = scene.index.ends[near.last_line - 1]
-        found = [
-            t
-            for t in scene.tokens
-            if near.start <= t.start < end and t.text == "\\" and scene.text[t.end : t.end + 1] in "nt"
-        ]
-        found = [t for t in found if scene.text[t.end : t.end + 1]]
+        escapes = [t for t in scene.tokens if near.start <= t.start < end and t.text == "\\"]
+        found = [t for t in escapes if t.end < end and scene.text[t.end] in "nt"]
         if found:
             newline = scene.index.line_end(near.first_line) or "\n"
-            both = {"n": newline, "t": "\t"}
-            tabs = tuple(Patch(t.start, t.end + 1, both[scene.text[t.end]]) for t in found)
-            spaces = tuple(Patch(t.start, t.end + 1, newline if scene.text[t.end] == "n" else "    ") for t in found)
-            trimmed = tuple(
-                Patch(p.start, p.end + len(scene.text[p.end:]) - len(scene.text[p.end:].lstrip(" ")), p.new + near.indent)
-                for p in spaces
-            )  # fmt: skip
+            letters = [(t, scene.text[t.end]) for t in found]
+            spaces = tuple(Patch(t.start, t.end + 1, newline if letter == "n" else "    ") for t, letter in letters)
+            tabs = tuple(Patch(t.start, t.end + 1, newline if letter == "n" else "\t") for t, letter in letters)
+            # where the escapes were put in without the indent of the next line, or with spaces around them
+            trimmed = tuple(Patch(p.start, _behind_spaces(scene.text, p.end), p.new + near.indent) for p in spaces)
             for rank, repair in enumerate((spaces, tabs, trimmed)):
                 yield Candidate(
                     "escape-left-in",
@@ -283,6 +235,12 @@ def literal_escapes(scene: Scene) -> Iterator[Candidate]:
                     sure=True,
                     rank=85 - rank,
                 )
+
+
+def _behind_spaces(text: str, at: int) -> int:
+    while text[at : at + 1] == " ":
+        at += 1
+    return at
 
 
 def not_python(scene: Scene) -> Iterator[Candidate]:
@@ -339,6 +297,6 @@ def _run(scene: Scene, pattern: re.Pattern[str], numbered: bool) -> list[int]:
     run = list(range(first, last + 1))
     if numbered:
         values = [int(match.group(1)) for n in run if (match := pattern.match(scene.index.line(n)))]
-        if any(after != before + 1 for before, after in zip(values, values[1:], strict=False)):
+        if any(after != before + 1 for before, after in pairwise(values)):
             return []
     return run

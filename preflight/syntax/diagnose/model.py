@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.model import Edit
+from preflight.syntax.fixes import Patch, in_order
 
 if TYPE_CHECKING:
     from preflight.syntax.scene import Scene
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """Replace ``text[start:end]`` by ``new``."""
-
-    start: int
-    end: int
-    new: str = ""
+#: Candidates of this rank and below only take the fault out of the way.
+WEAK = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,15 @@ class Candidate:
     help: str | None = None
     sure: bool = False
     sure_if_alone: bool = False
+    #: of syntax that is newer than the interpreter: its name, and the first Python that reads it
+    feature: str | None = None
+    since: tuple[int, int] | None = None
     rank: int = 50  #: of two causes that explain equally much, the higher rank wins
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it hardly says more than that something is wrong there."""
+        return self.rank <= WEAK
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +59,12 @@ class Diagnosis:
     help: str | None = None
     fix: tuple[Edit, ...] | None = None
     safe: bool = False  #: with all offered fixes of the file together it compiles
+    #: of syntax that is newer than the interpreter: its name, and the first Python that reads it
+    feature: str | None = None
+    since: tuple[int, int] | None = None
 
 
 Detector = Callable[["Scene"], Iterator[Candidate]]
-
-
-def insert(at: int, new: str) -> Patch:
-    """Put text in."""
-    return Patch(at, at, new)
-
-
-def carry_out(text: str, patches: tuple[Patch, ...]) -> str:
-    """The text with the patches carried out."""
-    parts: list[str] = []
-    at = 0
-    for patch in in_order(patches):
-        parts += (text[at : patch.start], patch.new)
-        at = patch.end
-    return "".join([*parts, text[at:]])
-
-
-def in_order(patches: tuple[Patch, ...]) -> list[Patch]:
-    """The patches by their place."""
-    return sorted(patches, key=lambda patch: (patch.start, patch.end))
 
 
 class Shifts:
@@ -96,7 +83,7 @@ class Shifts:
             shift = 0
             for patch in patches:
                 begin = patch.start + shift  # where the patch's own text begins now
-                if offset <= begin:
+                if offset < begin or (offset == begin and patch.new):
                     break
                 if offset < begin + len(patch.new):
                     offset, shift = patch.end, 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from preflight.syntax.compare import hunks
-from preflight.syntax.diagnose.model import Candidate, carry_out
-from preflight.syntax.fixes import LineIndex
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import LineIndex, carry_out
 from preflight.syntax.scene import Scene
 
 
@@ -24,10 +25,14 @@ class Hunk:
 
 def all_hunks(scene: Scene) -> list[Hunk]:
     """Every region that differs from the release; none when the release's text is not known."""
-    if scene.pristine is None:
-        return []
-    released = LineIndex(scene.pristine).whole_lines()
-    regions = hunks(scene.index.whole_lines(), released)
+    return _hunks(scene.text, scene.pristine) if scene.pristine is not None else []
+
+
+@lru_cache(maxsize=2)
+def _hunks(text: str, pristine: str) -> list[Hunk]:
+    """Several detectors ask for one scene."""
+    released = LineIndex(pristine).whole_lines()
+    regions = hunks(LineIndex(text).whole_lines(), released)
     return [Hunk(a + 1, b, tuple(released[c:d])) for a, b, c, d in regions]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import Scene, Statement
 from preflight.syntax.tokens import Kind
 
@@ -59,10 +60,10 @@ def _left_function(scene: Scene, at: int) -> str | None:
             end = scene.block_end(position)
             if end <= at:
                 left = scene.statements[end]
-                return (
-                    f"the function of line {scene.number(statement.start)} ends before line {scene.number(left.start)}, "
-                    "whose indent is no deeper than that of its `def`"
+                lines = (
+                    f"the function of line {scene.number(statement.start)} ends before line {scene.number(left.start)}"
                 )
+                return f"{lines}, whose indent is no deeper than that of its `def`"
     return None
 
 

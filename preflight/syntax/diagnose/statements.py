@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.syntax.diagnose.model import Candidate, Patch, insert
+from preflight.syntax.diagnose.model import Candidate
+from preflight.syntax.fixes import Patch, insert
 from preflight.syntax.scene import HEADERS, Scene, Statement, depths, ends_operand, gaps
-from preflight.syntax.tokens import Kind, Token, words
+from preflight.syntax.tokens import ASSIGNMENTS, Kind, Token, words
 
+#: So many places where two operands stand side by side are looked at.
+_MAX_GAPS = 12
 _CONDITIONS = words("if elif while assert")
 #: What a branch can belong to.
 _OWNERS = {
@@ -31,14 +34,15 @@ _OTHER_LANGUAGES = {
 
 def colon(scene: Scene) -> Iterator[Candidate]:
     """A header without its colon, or with something else in its place."""
-    for statement in scene.around(before=2, after=0):
+    for position in scene.near(before=2, after=0):
+        statement = scene.statements[position]
         tokens = statement.tokens
         if statement.word not in HEADERS:
             continue
         colon_there = any(t.text == ":" and around is None for t, around in zip(tokens, depths(tokens), strict=True))
         if colon_there and "lambda" not in [t.text for t in tokens]:
             continue
-        # the header ends with its first line at the latest where a bracket was left open or the next line was drawn in
+        block = position + 1 < len(scene.statements) and scene.statements[position + 1].width > statement.width
         yield Candidate(
             "colon-missing",
             statement.end,
@@ -47,8 +51,8 @@ def colon(scene: Scene) -> Iterator[Candidate]:
             (insert(statement.end, ":"),),
             why="a block follows, and the colon announces it",
             help="put ':' at the end of the line",
-            sure=True,
-            rank=75,
+            sure=block,
+            rank=75 if block else 45,
         )
         if tokens[-1].text in (";", ",", ".", "=", "{", "then"):
             yield Candidate(
@@ -61,7 +65,7 @@ def colon(scene: Scene) -> Iterator[Candidate]:
                 sure=True,
                 rank=76,
             )
-        for at in gaps(tokens):
+        for at in gaps(tokens)[:_MAX_GAPS]:
             yield Candidate(
                 "colon-missing",
                 tokens[at - 1].end,
@@ -89,6 +93,7 @@ def doubled(scene: Scene) -> Iterator[Candidate]:
     """The same sign, word or name twice, where once is meant."""
     for statement in scene.around(before=1, after=1):
         tokens = statement.tokens
+        around = depths(tokens)
         for at in range(1, len(tokens)):
             before, token = tokens[at - 1], tokens[at]
             if before.text != token.text:
@@ -108,7 +113,8 @@ def doubled(scene: Scene) -> Iterator[Candidate]:
                 what,
                 (Patch(before.end, token.end),),
                 help="take one of the two away",
-                sure=cause != "sign-doubled" or token.text != "=",
+                sure=token.kind is Kind.KEYWORD
+                or (token.text in (",", ":", ".", "->") and around[at] is around[at - 1]),
                 rank=74,
             )
 
@@ -124,7 +130,7 @@ def stray_comma(scene: Scene) -> Iterator[Candidate]:
                     token.start,
                     token.end,
                     "the comma separates nothing",
-                    (Patch(*scene.removal(token.start, token.end)),),
+                    (scene.removal(token.start, token.end),),
                     help="take it away, or put in what should stand before it",
                     sure=before is not None and before.text in ("(", "[", "{"),
                     rank=70,
@@ -141,8 +147,7 @@ def single_equals(scene: Scene) -> Iterator[Candidate]:
             if token.text != "=" or not at:
                 continue
             inner = around[at]
-            in_test = conditional and (inner is None or inner.text in "([") or _within_test(tokens, at)
-            if in_test:
+            if (conditional and (inner is None or inner.text in "([")) or _within_test(tokens, at):
                 yield Candidate(
                     "equals-in-condition",
                     token.start,
@@ -197,7 +202,7 @@ def orphan_branch(scene: Scene) -> Iterator[Candidate]:
                     why=f"the nearest `{above.word}` that it could belong to is on line {scene.number(above.start)},"
                     " with another indent",
                     help=help,
-                    rank=69,
+                    rank=69 if above.width % 4 == 0 else 60,
                 )
                 break
         yield Candidate(
@@ -310,18 +315,22 @@ def try_alone(scene: Scene) -> Iterator[Candidate]:
 
 
 def decorator_alone(scene: Scene) -> Iterator[Candidate]:
-    """A decorator with no function or class below it."""
+    """Decorators with no function or class below them."""
     for position in scene.near(before=2, after=0):
         statement = scene.statements[position]
         after = scene.statements[position + 1] if position + 1 < len(scene.statements) else None
         if statement.word != "@" or (after is not None and (after.defines or after.word in ("class", "@"))):
             continue
+        first = position
+        while first and scene.statements[first - 1].word == "@":
+            first -= 1
+        run = scene.statements[first : position + 1]
         yield Candidate(
             "decorator-alone",
             statement.start,
             statement.end,
             "the decorator has no function or class below it",
-            (Patch(statement.start, statement.end, "pass"),),
+            tuple(Patch(one.start, one.end, "pass") for one in run),
             why="what was inserted below it, or what was taken away, parted the two",
             help="put the function back right below it, or take the decorator away",
             rank=69,
@@ -334,22 +343,15 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
         tokens = statement.tokens
         around = depths(tokens)
         newline = scene.index.line_end(statement.first_line) or "\n"
-        for at in range(1, len(tokens)):
+        for at in scene.near_positions(tokens):
             before, token = tokens[at - 1], tokens[at]
-            if around[at] is not None or token.text in ("(", "[", "{"):
+            if around[at] is not None or "\\" in scene.text[before.end : token.start]:
                 continue
-            simple = token.text in _SIMPLE_STARTS and before.text not in ("from", "import", "=", "(", "lambda")
-            compound = token.text in _COMPOUND_STARTS or token.text in ("@",)
-            starts = (
-                simple
-                or compound
-                or (
-                    token.kind is Kind.NAME
-                    and (ends_operand(before) or before.text in ("pass", "break", "continue", "return", ":"))
-                )
-            )
-            if not starts or not (ends_operand(before) or before.kind is Kind.KEYWORD or before.text == ":"):
+            if not _ends_statement(tokens[:at]):
                 continue
+            if not (token.text in _SIMPLE_STARTS | _COMPOUND_STARTS | {"@"} or _starts_statement(tokens[at:])):
+                continue
+            plain = token.kind is Kind.KEYWORD or token.text == "@" or _assigns(tokens[at:])
             between = scene.text[before.end : token.start]
             kept = [between] if len(between) > 1 and not between.strip(" ") else []
             for indent in [*kept, *_likely_indents(scene, statement, before)]:
@@ -361,9 +363,133 @@ def merged_lines(scene: Scene) -> Iterator[Candidate]:
                     (Patch(before.end, token.start, newline + indent),),
                     why="two statements stand on one line",
                     help="put them on lines of their own",
-                    sure=indent is between or (indent == statement.indent and before.text != ":"),
-                    rank=67 if compound or simple else 59,
+                    sure=(indent is between or indent == statement.indent) and before.text != ":" and plain,
+                    rank=67,
                 )
+
+
+def _assigns(tokens: tuple[Token, ...]) -> bool:
+    """Whether there is an assignment outside any bracket."""
+    return any(token.text in ASSIGNMENTS and inner is None for token, inner in zip(tokens, depths(tokens), strict=True))
+
+
+def _ends_statement(tokens: tuple[Token, ...]) -> bool:
+    """Whether these tokens can be a whole statement, so that the next one begins on a line of its own."""
+    last = tokens[-1]
+    if last.text in ("pass", "break", "continue", "return", ":"):
+        return True
+    if not ends_operand(last):
+        return False
+    texts = [token.text for token in tokens]
+    return (
+        _assigns(tokens)
+        or texts[0] in ("return", "raise", "del", "global", "nonlocal", "assert", "import")
+        or (texts[0] == "from" and "import" in texts)
+        or (last.text in (")", "]") and not any(text in HEADERS for text in texts[:1]))
+        or (len(tokens) == 1 and last.kind is Kind.STRING)
+    )
+
+
+def _starts_statement(tokens: tuple[Token, ...]) -> bool:
+    """Whether these tokens are an assignment or a call by themselves."""
+    if tokens[0].kind is not Kind.NAME or len(tokens) < 3:
+        return False
+    return _assigns(tokens) or (tokens[-1].text == ")" and gaps(tokens) == [])
+
+
+def nothing_between(scene: Scene) -> Iterator[Candidate]:
+    """Two operands side by side outside any bracket: what joins them is gone."""
+    for statement in scene.around(before=1, after=0):
+        tokens = statement.tokens
+        around = depths(tokens)
+        for at in sorted(gaps(tokens), key=lambda at: abs(tokens[at].start - scene.offset))[:_MAX_GAPS]:
+            before, token = tokens[at - 1], tokens[at]
+            assigned = at == 1 or not any(t.text in ASSIGNMENTS for t in tokens[:at])
+            choices = (" = ", ", ") if assigned and around[at] is None else (", ", " = ")
+            inner = around[at]
+            if inner is not None and (statement.defines or inner.text == "{"):
+                choices = (": ",)
+            for joined in choices:
+                yield Candidate(
+                    "nothing-between",
+                    before.start,
+                    token.end,
+                    f"nothing joins {before.text[:40]!r} and {token.text[:40]!r}",
+                    (Patch(before.end, token.start, joined),),
+                    why="two names or values stand side by side",
+                    help="put in what is missing between them: an operator, '=', a comma or a line end",
+                    rank=52,
+                )
+
+
+def misspelt(scene: Scene) -> Iterator[Candidate]:
+    """A keyword with a letter too many, too few or wrong."""
+    from difflib import get_close_matches
+    from keyword import kwlist
+
+    for statement in scene.around(before=1, after=0):
+        for at in [0, *scene.near_positions(statement.tokens)]:
+            token = statement.tokens[at]
+            if token.kind is not Kind.NAME or len(token.text) < 2:
+                continue
+            known = [word for word in kwlist if word != token.text and abs(len(word) - len(token.text)) <= 1]
+            close = [token.text.lower()] if token.text.lower() in kwlist else []
+            close += [word for word in get_close_matches(token.text, known, 3, 0.6) if _one_slip(word, token.text)]
+            for word in close:
+                yield Candidate(
+                    "keyword-misspelt",
+                    token.start,
+                    token.end,
+                    f"{token.text!r} is no keyword of Python; `{word}` seems to be meant",
+                    (Patch(token.start, token.end, word),),
+                    help=f"write `{word}`",
+                    sure_if_alone=at == 0 and len(token.text) > 2,
+                    rank=63 if at == 0 else 57,
+                )
+
+
+def _one_slip(word: str, written: str) -> bool:
+    """Whether one letter too many, too few, wrong, or two letters swapped make the one out of the other."""
+    if len(word) == len(written):
+        wrong = [at for at in range(len(word)) if word[at] != written[at]]
+        return len(wrong) == 1 or (
+            len(wrong) == 2
+            and wrong[1] == wrong[0] + 1
+            and (word[wrong[0]], word[wrong[1]]) == (written[wrong[1]], written[wrong[0]])
+        )
+    longer, shorter = (word, written) if len(word) > len(written) else (written, word)
+    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+
+
+def arrow(scene: Scene) -> Iterator[Candidate]:
+    """The ``->`` before what a function returns, gone or half gone."""
+    for statement in scene.around(before=2, after=0):
+        tokens = statement.tokens
+        if not statement.defines:
+            continue
+        around = depths(tokens)
+        close = [at for at, token in enumerate(tokens) if token.text == ")" and around[at] is None]
+        if not close or close[0] + 1 >= len(tokens):
+            continue
+        at = close[0] + 1
+        half = 0
+        while at + half < len(tokens) and tokens[at + half].text in ("-", ">", "=", ">=", "->"):
+            half += 1
+        if (
+            at + half < len(tokens)
+            and tokens[at + half].text != ":"
+            and scene.text[tokens[at].start : tokens[at + half - 1].end] != "->"
+        ):
+            yield Candidate(
+                "arrow-missing",
+                tokens[at].start,
+                tokens[at + half - 1].end if half else tokens[at].end,
+                "'->' is missing before the type that the function returns",
+                (Patch(tokens[at - 1].end, tokens[at + half].start, " -> "),),
+                help="write '->' between the parameters and the type",
+                sure=True,
+                rank=74,
+            )
 
 
 def _likely_indents(scene: Scene, statement: Statement, before: Token) -> list[str]:

@@ -1,0 +1,26 @@
+"""``preflight triage``: the root cause in a launch log."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from preflight.cli.rules import installed_rules
+from preflight.cli.terminal import terminal_of
+
+
+def run_triage_command(arguments: argparse.Namespace) -> int:
+    """Returns 0 when no failure was found, 1 when one was. Raises PreflightError for a log that cannot be read."""
+    from preflight.triage.command import run
+
+    terminal = terminal_of(sys.stdout)
+    return run(
+        arguments,
+        stdin=sys.stdin.buffer,
+        stdout=sys.stdout,
+        environ=os.environ,
+        rules=installed_rules,
+        colour=terminal.colour,
+        width=terminal.width,
+    )
