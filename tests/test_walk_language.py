@@ -393,6 +393,21 @@ def main(a, b):
     e.append(e)
     return len(e)
 """,
+    "bases that a decorator adds": """
+class Extra:
+    def more(self):
+        return "more"
+class Empty:
+    pass
+def add(cls):
+    cls.__bases__ = cls.__bases__ + (Extra,)
+    return cls
+@add
+class C(Empty):
+    pass
+def main(a, b):
+    return C().more(), [k.__name__ for k in C.__mro__]
+""",
     "typing forms": """
 from typing import Literal, Optional, Union, get_args, get_origin
 Inner = Literal["a", "b"]

@@ -11,7 +11,7 @@ from walk_programs import plain, possible_values, program, run_real, shown, walk
 PROGRAMS = st.randoms(use_true_random=False).map(program)
 INPUTS = (0, 1, 2, 3, -3, 5, None, "s", "", True, [1, 2], {"x": 1}, 2.5)
 MODEST = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from preflight.walk.classes import Found, lookup, lookup_after
+from preflight.walk.classes import Found, lookup, lookup_after, rebase
 from preflight.walk.outcomes import Next, Raised, fork, run_arm, settle
 from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth
@@ -349,6 +349,8 @@ def assign(machine: Machine, value: Value, name: str, item: Value) -> None:
             machine.call(special.value, [value, Const(name), item])
             return
         assign_plain(machine, value, name, item)
+    elif isinstance(value, Class) and name == "__bases__":
+        rebase(machine, value, item)
     elif isinstance(value, (Class, Function)):
         machine.state.touch(value)
         value.content[name] = item

@@ -88,6 +88,20 @@ def linearize(cls: Class) -> tuple[Class, ...] | None:
     return tuple(order)
 
 
+def rebase(machine: Machine, cls: Class, bases: Value) -> None:
+    """``cls.__bases__ = bases``. It cannot be undone, so under a condition the class is no longer wholly known."""
+    items = machine.items(bases)
+    if items is None or not all(isinstance(item, Class) for item in items) or machine.state.segments:
+        cls.complete = "its bases are changed"
+    if items is None:
+        return
+    cls.bases = tuple(item for item in items if isinstance(item, Class))
+    order = linearize(cls)
+    if order is None:
+        machine.fail("TypeError", "Cannot create a consistent method resolution order (MRO) for bases")
+    cls.mro = order
+
+
 def class_of(machine: Machine, value: Value) -> Class | None:
     """``type(value)``; None where it is not known."""
     natives = machine.natives
