@@ -10,7 +10,7 @@ from preflight.walk import arithmetic, comparison, operands, subscripts, texts
 from preflight.walk.calls import REST, Spread
 from preflight.walk.frames import Frame, Scope, scan
 from preflight.walk.generators import Unclear
-from preflight.walk.outcomes import NEXT, Outcome, Return, run_arm, settle
+from preflight.walk.outcomes import Outcome, Return, run_arm, settle
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     FALSE,
@@ -628,5 +628,3 @@ HANDLERS: dict[type, Callable] = {
     ast.Starred: _starred,
     ast.Await: _await,
 }
-
-__all__ = ["NEXT", "evaluate", "make_super", "merge", "read_name"]

@@ -12,7 +12,6 @@ from preflight.walk.values import (
     NONE,
     Class,
     Const,
-    External,
     Host,
     Instance,
     Map,
@@ -196,7 +195,3 @@ def _below(origin: str | None, key: object) -> str | None:
     if isinstance(key, int):
         return f"{origin}[{key}]"
     return f"{origin}{key}" if origin.endswith(": ") else f"{origin}.{key}"
-
-
-def is_external(value: Value, name: str) -> bool:
-    return isinstance(value, External) and value.name == name

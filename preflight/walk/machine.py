@@ -354,8 +354,3 @@ def place_of(path: str, node: ast.AST | None) -> Place:
         return Place(path, line)
     end = node.end_col_offset
     return Place(path, line, node.col_offset + 1, node.end_lineno, end + 1 if end is not None else None)
-
-
-def unwrap(value: Value) -> Value:
-    """The value of a binding, were it bound."""
-    return value.value if isinstance(value, Perhaps) else value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from preflight.walk import comparison, equality, hashing, operands, subscripts, texts
 from preflight.walk.generators import Unclear
-from preflight.walk.iteration import NotConcrete, advance, drain
+from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library.paths import path_attribute
 from preflight.walk.library.registry import pure
 from preflight.walk.truth import Truth
@@ -585,10 +585,6 @@ def _send(machine: Machine, value: Stream, arguments: list[Value], keywords: dic
 
 def _close(machine: Machine, value: Stream, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     return NONE
-
-
-def all_of(machine: Machine, stream: Stream) -> list[Value]:
-    return list(drain(machine, stream))
 
 
 TUPLE: dict[str, Method] = {"index": _index, "count": _count}

@@ -395,10 +395,3 @@ def fail_as(machine: Machine, error: Exception) -> Value:
     if isinstance(error, SyntaxError):
         made.content["msg"] = Const(error.msg)
     raise Raised((machine.exit(made, str(error)),))
-
-
-def string(value: Value) -> str | None:
-    """The host string of ``value``, if it is a known one."""
-    if isinstance(value, Instance) and value.payload is not None:
-        value = value.payload
-    return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
