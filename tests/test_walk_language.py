@@ -408,6 +408,19 @@ class C(Empty):
 def main(a, b):
     return C().more(), [k.__name__ for k in C.__mro__]
 """,
+    "writing into __dict__": """
+class C:
+    def __init__(self):
+        self.x = 1
+        self.y = 2
+def main(a, b):
+    c = C()
+    c.__dict__["z"] = 3
+    c.__dict__.update(w=4)
+    taken = c.__dict__.pop("x")
+    del c.__dict__["y"]
+    return taken, hasattr(c, "x"), hasattr(c, "y"), c.z, c.w, sorted(vars(c)), "z" in c.__dict__
+""",
     "typing forms": """
 from typing import Literal, Optional, Union, get_args, get_origin
 Inner = Literal["a", "b"]

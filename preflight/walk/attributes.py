@@ -207,11 +207,12 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
 
 
 def _namespace(machine: Machine, value: Instance | Class) -> Value:
-    """``__dict__``: a copy (writing into it is rare, and is told apart in ``library.builtin``)."""
+    """``__dict__``: a copy, which writes back what is put into it or taken out."""
     made = machine.strings({name: item for name, item in value.content.items() if not isinstance(item, Perhaps)})
     made.loose = value.loose
     if any(isinstance(item, Perhaps) for item in value.content.values()):
         made.loose = "some attributes may not be set"
+    made.owner = value if isinstance(value, Instance) else None
     return made
 
 

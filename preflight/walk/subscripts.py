@@ -162,6 +162,7 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
     """``owner[key] = value``."""
     if isinstance(owner, Map):
         store_item(machine, owner, key, value)
+        write_back(machine, owner)
     elif isinstance(owner, Seq):
         if owner.kind is machine.natives.tuple:
             machine.fail("TypeError", "'tuple' object does not support item assignment")
@@ -214,6 +215,17 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
         machine.escape([value], "it is held by something that is not known")
 
 
+def write_back(machine: Machine, changed: Map) -> None:
+    """A change of an object's ``__dict__`` is one of the object."""
+    owner = changed.owner
+    if owner is None:
+        return
+    machine.state.touch(owner)
+    kept = {name: value for name, value in owner.content.items() if isinstance(value, Perhaps)}
+    owner.content = kept | {str(name): entry for name, (_key, entry) in changed.content.items()}
+    owner.loose = owner.loose or changed.loose
+
+
 def store_item(machine: Machine, owner: Map, key: Value, value: Value) -> None:
     """Put an entry into a dict."""
     machine.state.touch(owner)
@@ -255,6 +267,7 @@ def delete_item(machine: Machine, owner: Value, key: Value) -> None:
             machine.may_raise("whether the key is there is not known")
         machine.state.touch(owner)
         del owner.content[hashed]
+        write_back(machine, owner)
     elif isinstance(owner, Seq) and isinstance(key, Const) and not owner.loose:
         machine.state.touch(owner)
         try:

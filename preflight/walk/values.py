@@ -103,7 +103,7 @@ class Map(Store):
     replaced.
     """
 
-    __slots__ = ("factory", "kind")
+    __slots__ = ("factory", "kind", "owner")
 
     content: dict[Any, tuple[Value, Value]]
 
@@ -111,6 +111,8 @@ class Map(Store):
         super().__init__(entries, serial)
         self.kind = kind
         self.factory: Value | None = None
+        #: the object whose ``__dict__`` this is: what is written here is written there
+        self.owner: Instance | None = None
 
     def __repr__(self) -> str:
         return f"{self.kind.name}({list(self.content.values())!r})"

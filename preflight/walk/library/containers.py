@@ -73,7 +73,10 @@ def _unbound(method: Method) -> Callable:
         receiver = arguments[0]
         if isinstance(receiver, Instance) and receiver.payload is not None:
             receiver = receiver.payload
-        return method(machine, receiver, arguments[1:], keywords)
+        result = method(machine, receiver, arguments[1:], keywords)
+        if isinstance(receiver, Map) and receiver.owner is not None and method in CHANGING:
+            subscripts.write_back(machine, receiver)
+        return result
 
     return run
 
@@ -620,6 +623,8 @@ DICT: dict[str, Method] = {
         subscripts.set_item(machine, value, arguments[0], arguments[1]) or NONE
     ),
 }
+#: the methods that change a dict
+CHANGING = frozenset({_dict_pop, _set_default, _update, _clear, _pop_item})
 SET: dict[str, Method] = {
     "add": _add,
     "discard": _discard,
