@@ -14,7 +14,7 @@ lint:
 	$(PYTHON) -m ruff format --check .
 
 types:
-	$(PYTHON) -m pyrefly check preflight
+	$(PYTHON) -m pyrefly check --python-interpreter-path "$$(command -v $(PYTHON))" preflight
 
 layers:         ## imports point downward only
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
@@ -27,6 +27,7 @@ docs-check:
 
 bench:          ## ratios, measured side by side
 	$(PYTHON) -m tests.bench
+	$(PYTHON) -m tests.bench_triage 1000
 
 fmt:
 	$(PYTHON) -m ruff format .

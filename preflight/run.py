@@ -130,7 +130,7 @@ def _read_launch(
         )
     walked = Undecided(
         "launch-not-walked",
-        "the flags were held against the tree's own parser; what vLLM makes of them and of the model's config was not",
+        "the launch was read, but neither its flags nor what vLLM makes of them and of the model's config were checked",
         decisive=True,
     )
     return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]

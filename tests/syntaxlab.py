@@ -62,7 +62,7 @@ class Lab:
         assert outcome.error is not None, outcome.failure
 
         def oracle(texts: Sequence[str]) -> list[Outcome]:
-            return self.compiler.compile(encode_like(source, text) for text in texts)
+            return self.compiler.compile((encode_like(source, text) for text in texts), likely_broken=True)
 
         return diagnose(source, outcome.error, oracle, self.version, release)
 

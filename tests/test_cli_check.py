@@ -186,7 +186,7 @@ def test_quiet_says_nothing_of_a_clear_tree(tmp_path: Path, capsys: pytest.Captu
 
 def test_ignored_rules_are_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site = str(broken_tree(tmp_path))
-    for words in (["--ignore", "PF101"], ["--ignore", "syntax-error"], ["--select", "PF2"]):
+    for words in (["--ignore", "PF101"], ["--ignore", "syntax-error"], ["--select", "PF104"]):
         code, report = json_of(capsys, "check", "--vllm-site-packages", site, *words)
         assert (code, report["findings"]) == (0, [])
 
@@ -323,3 +323,48 @@ def test_rules_and_explain(capsys: pytest.CaptureFixture[str]) -> None:
     by_code = capsys.readouterr().out
     assert main(["explain", "syntax-error"]) == 0
     assert capsys.readouterr().out == by_code
+
+
+def test_a_report_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    done = run("check", "--vllm-site-packages", str(broken_tree(tmp_path)), "--output-format", "json", "-o", str(pipe))
+    out, _ = reader.communicate(timeout=30)
+    assert (done.returncode, json.loads(out)["verdict"]) == (1, "would-not-launch")
+    assert pipe.is_fifo()
+
+
+def test_a_report_file_is_written_when_clear_and_quiet_too(tmp_path: Path) -> None:
+    site, target = str(make_tree(tmp_path, RELEASE)), tmp_path / "report.json"
+    target.write_text("stale")
+    for words in (["check", "-q"], ["gate", "--dry-run"]):
+        target.write_text("stale")
+        command = [*words, "--vllm-site-packages", site, "--output-format", "json", "-o", str(target)]
+        assert run(*command, *(["--", sys.executable] if words[0] == "gate" else [])).returncode == 0
+        assert json.loads(target.read_text())["verdict"] == "clear"
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_a_full_standard_output_is_exit_code_2(tmp_path: Path, format: str) -> None:
+    words = ["check", "--vllm-site-packages", str(broken_tree(tmp_path)), "--output-format", format]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "preflight", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[1],
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr and "cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "| true"])
+def test_closed_streams_change_no_exit_code(tmp_path: Path, closed: str) -> None:
+    command = f"{sys.executable} -m preflight check --vllm-site-packages {broken_tree(tmp_path)} {closed}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

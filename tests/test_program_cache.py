@@ -8,7 +8,7 @@ from pathlib import Path
 
 from preflight.program.cache import FactsCache
 from preflight.program.extract import facts_of
-from tests.programs import program_of
+from tests.programs import program_of, tree_of
 
 SOURCE = b"import a\n\n\nclass C(a.B):\n    def f(self, x=1): ...\n"
 FILES = {"vllm/one.py": "from vllm.two import thing\n", "vllm/two.py": "thing = 1\n"}
@@ -39,6 +39,15 @@ def test_one_run_parses_nothing_twice(tmp_path: Path) -> None:
         assert program.syntax_tree(module) is program.syntax_tree(module)
         assert module.facts is module.facts
     assert program.loader.parsed == 1
+
+
+def test_another_tree_shares_what_was_read(tmp_path: Path) -> None:
+    program = program_of(tmp_path / "one", FILES, python=(3, 10), accelerator="rocm", cache=tmp_path / "cache")
+    assert program.resolve("vllm.one", "thing").only is not None
+    beside = program.beside(tree_of(tmp_path / "other", {**FILES, "vllm/three.py": "from vllm.one import thing\n"}))
+    assert beside.resolve("vllm.three", "thing").only is not None
+    assert beside.loader.parsed == 1
+    assert (beside.platform.python, beside.platforms.accelerator) == ((3, 10), "rocm")
 
 
 def test_what_is_corrupt_is_as_if_it_were_not_there(tmp_path: Path) -> None:

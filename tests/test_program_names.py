@@ -340,7 +340,7 @@ def test_lazy_packages_are_read_by_what_they_declare(tmp_path: Path) -> None:
     # the object makes such names out of others
     assert program.resolve("lazything", "OneProcessorFast").exists is Truth.MAYBE
     assert program.resolve("lazything.models.one", "OneProcessorSlow").exists is Truth.NO
-    again = Program(program.tree, program.loader._cache, (3, 12))
+    again = program.beside(program.tree)
     assert target(again, "lazything", "OneConfig") == "lazything.models.one.configuration_one.OneConfig"
 
 

@@ -11,7 +11,7 @@ from syntaxlab import Lab, fixed, pythons
 from preflight.syntax.source import decode
 from tests.trees import released
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("breakages")]
+pytestmark = pytest.mark.real
 
 PATH = "vllm/model_executor/models/deepseek_v2.py"
 #: With the release's text at hand, a moved line is told by that alone.
@@ -39,20 +39,24 @@ def test_the_table_is_large_enough() -> None:
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
-@pytest.mark.parametrize("known", [False, True], ids=["alone", "release-known"])
-def test_breakage_of_0_16_0(lab: Lab, breakage: Breakage, known: bool) -> None:
-    judge(lab, breakage, text_of("0.16.0"), known)
+def test_breakage_of_0_16_0(lab: Lab, breakage: Breakage) -> None:
+    judge(lab, breakage, text_of("0.16.0"), known=False)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
-def test_breakage_of_0_33_0(lab: Lab, breakage: Breakage) -> None:
-    judge(lab, breakage, text_of("0.33.0"), known=False)
+def test_breakage_of_0_33_0_with_the_release_known(lab: Lab, breakage: Breakage) -> None:
+    judge(lab, breakage, text_of("0.33.0"), known=True)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.name)
 def test_no_cause_depends_on_the_words_of_one_python(others: list[Lab], breakage: Breakage) -> None:
+    text = text_of("0.16.0")
+    begin = text[: text.index("\nclass DeepseekV2MoE")]
     for lab in others:
-        judge(lab, breakage, text_of("0.16.0"), known=False)
+        try:
+            judge(lab, breakage, begin, known=False)
+        except StopIteration:  # the kind of line that it breaks stands farther down
+            judge(lab, breakage, text, known=False)
 
 
 def judge(lab: Lab, breakage: Breakage, text: str, known: bool) -> None:

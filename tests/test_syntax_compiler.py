@@ -72,7 +72,7 @@ def test_a_crash_is_the_fault_of_one_file_only(tmp_path: Path) -> None:
         "import os, signal, sys\n"
         "print('preflight 3 12 0', flush=True)\n"
         "while head := sys.stdin.buffer.readline():\n"
-        "    if b'die' in sys.stdin.buffer.read(int(head)):\n"
+        "    if b'die' in sys.stdin.buffer.read(int(head.split()[0])):\n"
         "        os.kill(os.getpid(), signal.SIGSEGV)\n"
         "    print('ok', flush=True)\n"
     )
@@ -90,7 +90,7 @@ def test_a_file_without_an_end_is_given_up(tmp_path: Path) -> None:
         "import sys, time\n"
         "print('preflight 3 12 0', flush=True)\n"
         "while head := sys.stdin.buffer.readline():\n"
-        "    if b'wait' in sys.stdin.buffer.read(int(head)):\n"
+        "    if b'wait' in sys.stdin.buffer.read(int(head.split()[0])):\n"
         "        time.sleep(600)\n"
         "    print('ok', flush=True)\n"
     )

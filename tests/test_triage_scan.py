@@ -133,3 +133,26 @@ def test_very_many_different_exceptions_and_processes_are_read_in_constant_memor
     tracemalloc.stop()
     assert peaks[3] < peaks[1] * 1.2
     assert told(reader)["root_cause"]["exception"] == "ValueError"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_lines_that_begin_alike_come_in_one_piece(end: bytes) -> None:
+    seen: list[object] = []
+
+    def each(number: int, line: bytes) -> bytes | None:
+        seen.append((number, line))
+        return b"> " if line.startswith(b">") else None
+
+    data = end.join([b"> a", b"> b", b"> c", b"other", b"> d", b"> e\rf", b"> g", b""])
+    scanner = Scanner(each, lambda number, lines: seen.append((number, lines)), NEVER, (b">",))
+    scanner.feed(data)
+    scanner.finish(b"#")
+    assert seen == [
+        (1, b"> a"),
+        (2, [b"> b", b"> c"]),
+        (4, b"other"),
+        (5, b"> d"),
+        (6, b"> e"),
+        (6, b"f"),
+        (7, b"> g"),
+    ]

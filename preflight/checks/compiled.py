@@ -146,7 +146,7 @@ def _refused(context: Context, compiler: Compiler, source: Source, error: Compil
                 data.append(encode_like(source, text))
             except UnicodeEncodeError:
                 return [Outcome(failure="it cannot be encoded") for _ in texts]
-        return compiler.compile(data)
+        return compiler.compile(data, likely_broken=True)
 
     interpreter = compiler.interpreter
     for diagnosis in diagnose(source, error, oracle, interpreter.version[:2], pristine.text if pristine else None):

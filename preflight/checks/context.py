@@ -21,7 +21,6 @@ class CheckOptions:
     """What the user asked for, as far as checks need to know it."""
 
     whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
-    require: tuple[str, ...] = ()  #: --require INTERFACE[=CLASS]
     use_cache: bool = True  #: --no-cache turns it off
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from preflight.cli.exits import EXIT_FAULT, EXIT_INTERRUPTED, EXIT_USAGE
+from preflight.cli.exits import EXIT_CLEAR, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_USAGE
+from preflight.cli.failure import report_to_people
+from preflight.cli.output import OutputError, discard
 
 __all__ = ["main"]
 
@@ -20,15 +23,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     Nothing is raised.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
+    code = _run(words)
     try:
-        code = _run(words)
         sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): what it read is all it wants, and Python must not complain at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INTERRUPTED
+    except OSError:  # a command that writes by itself, and a reader that has gone
+        discard(sys.stdout)
+    return code
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed (``>&-``) is None; what would be written to it goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - it lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
 
 
 def _run(words: list[str]) -> int:
@@ -40,9 +49,12 @@ def _run(words: list[str]) -> int:
         arguments = parse(words)
         return arguments.run(arguments)
     except BrokenPipeError:
-        raise
+        return EXIT_CLEAR
     except KeyboardInterrupt:
         return _end(words, EXIT_INTERRUPTED, "interrupted", None)
+    except OutputError as error:
+        report_to_people(error.message, error.help)
+        return EXIT_USAGE
     except PreflightError as error:
         return _end(words, EXIT_USAGE, error.message, error.help)
     except RecursionError as error:

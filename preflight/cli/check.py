@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.cli.exits import EXIT_CLEAR, EXIT_FINDINGS
+from preflight.cli.output import write_report, write_text
+from preflight.cli.parser import ENVIRONMENT
 from preflight.cli.settings import Settings, load_settings
 from preflight.cli.terminal import shows_progress, terminal_of
 from preflight.errors import UsageError
@@ -35,7 +37,7 @@ def run_check_command(arguments: argparse.Namespace) -> int:
     if arguments.diff:
         from preflight.cli.repair import diff_of
 
-        sys.stdout.write(diff_of(tree, report))
+        write_text(sys.stdout, diff_of(tree, report))
     return finish(arguments, settings, report)
 
 
@@ -54,23 +56,18 @@ def finish(arguments: argparse.Namespace, settings: Settings, report: Report) ->
     from preflight.run import reaches
 
     failed = reaches(report, arguments.fail_on or settings.fail_on)
-    if not (arguments.quiet and not failed):
-        to_file = arguments.output is not None
-        terminal = terminal_of(sys.stdout)
+    if failed or not arguments.quiet or arguments.output is not None:
+        # --diff has standard output to itself.
+        stream = sys.stderr if arguments.diff else sys.stdout
+        terminal = terminal_of(stream)
         text = render(
             report,
             arguments.output_format,
-            colour=terminal.colour and not to_file,
+            colour=terminal.colour and arguments.output is None,
             width=terminal.width,
             verbose=arguments.verbose,
         )
-        if to_file:
-            from preflight.cli.repair import write_atomically
-
-            write_atomically(Path(arguments.output), text.encode("utf-8", "backslashreplace"))
-        else:
-            # --diff has standard output to itself
-            _write(sys.stderr if arguments.diff else sys.stdout, text)
+        write_report(arguments.output, text, stream)
     return EXIT_FINDINGS if failed else EXIT_CLEAR
 
 
@@ -81,11 +78,15 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
     site_packages, vllm = arguments.vllm_site_packages, arguments.vllm
     if site_packages is None and vllm is None:
         site_packages, vllm = settings.vllm_site_packages, settings.vllm
+    if site_packages == "":
+        raise UsageError(
+            "--vllm-site-packages is given an empty name", "name the folder, or give the option without one"
+        )
     if vllm == "":
         raise UsageError("--vllm names no version", "write `--vllm 0.16.0`")
     return TreeRequest(
-        site_packages=site_packages or None,
-        use_environment=site_packages == "" or (site_packages is None and vllm is None),
+        site_packages=None if site_packages == ENVIRONMENT else site_packages,
+        use_environment=site_packages == ENVIRONMENT or (site_packages is None and vllm is None),
         vllm=vllm,
         overlays=tuple(arguments.overlay) if arguments.overlay is not None else settings.overlay,
         paths=tuple(arguments.paths),
@@ -107,7 +108,6 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     return Request(
         options=CheckOptions(
             whole_tree=arguments.all,
-            require=_words(arguments.require, settings.require),
             use_cache=not arguments.no_cache,
         ),
         launch=LaunchRequest(
@@ -150,13 +150,3 @@ def _repair(tree: Tree, report: Report) -> bool:
     for sentence in refused:
         print(f"preflight: not fixed: {sentence}", file=sys.stderr)
     return bool(written)
-
-
-def _write(stream: object, text: str) -> None:
-    """Write ``text`` even where the stream's encoding cannot show every character of a file's code."""
-    assert hasattr(stream, "write")
-    try:
-        stream.write(text)
-    except UnicodeEncodeError:
-        encoding = getattr(stream, "encoding", None) or "ascii"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -28,11 +28,20 @@ def report_failure(words: Sequence[str], message: str, help: str | None) -> None
     """Say that the request could not be carried out: on standard error for people, as a report for machines."""
     format = requested_format(words)
     if format in MACHINE_FORMATS:
+        from preflight.cli.output import OutputError, write_text
         from preflight.render import render
 
         report = Report(verdict=Verdict.NOT_CHECKED, error=RunError(message, help))
-        sys.stdout.write(render(report, format))
+        try:
+            write_text(sys.stdout, render(report, format))
+        except OutputError as error:
+            report_to_people(error.message, error.help)
         return
+    report_to_people(message, help)
+
+
+def report_to_people(message: str, help: str | None) -> None:
+    """Say on standard error why a run ended."""
     lines = [f"preflight: error: {message}"]
     if help:
         lines.append(f"  help: {help}")

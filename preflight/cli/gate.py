@@ -25,7 +25,8 @@ def run_gate_command(arguments: argparse.Namespace) -> int:
         raise UsageError("gate has no command to become", "write it behind `--`: `preflight gate -- vllm serve MODEL`")
     program = shutil.which(words[0])
     if program is None:
-        raise UsageError(f"the command `{words[0]}` is not on PATH", "write its full path, or activate its environment")
+        where = "is no program that can be run" if "/" in words[0] else "is not on PATH"
+        raise UsageError(f"the command `{words[0]}` {where}", "write its full path, or activate its environment")
     code = judge(arguments)
     if code != EXIT_CLEAR:
         return code
@@ -71,6 +72,8 @@ def judge(arguments: argparse.Namespace) -> int:
     _, report = checked(arguments, settings)
     if reaches(report, arguments.fail_on or settings.fail_on):
         return finish(arguments, settings, report)
+    if arguments.output is not None:
+        finish(arguments, settings, report)
     if not arguments.quiet:
         print(verdict_sentence(report), file=sys.stderr)
     return EXIT_CLEAR

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from preflight.cli.check import tree_request
 from preflight.cli.exits import EXIT_CLEAR
+from preflight.cli.output import write_text
 from preflight.cli.settings import load_settings
 from preflight.cli.terminal import terminal_of
 
@@ -34,7 +35,7 @@ def run_interfaces_command(arguments: argparse.Namespace) -> int:
         )
         changes = compare(_report(arguments, replace(other, staged=False)), report)
     width = terminal_of(sys.stdout).width
-    sys.stdout.write(render_interfaces(report, arguments.output_format, changes=changes, width=width))
+    write_text(sys.stdout, render_interfaces(report, arguments.output_format, changes=changes, width=width))
     return EXIT_CLEAR
 
 

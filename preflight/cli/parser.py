@@ -11,6 +11,8 @@ from preflight import __version__
 from preflight.errors import UsageError
 
 FORMATS = ("text", "short", "json", "sarif", "github", "junit")
+#: What ``--vllm-site-packages`` means without a folder; no path can be spelt like this.
+ENVIRONMENT = "\0"
 FAIL_ON = ("error", "warning", "undecided")
 
 TREE_HELP = (
@@ -234,7 +236,7 @@ def _tree_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--vllm-site-packages",
         nargs="?",
-        const="",
+        const=ENVIRONMENT,
         default=None,
         metavar="DIR",
         help="site-packages, a virtual environment or a source checkout; without DIR: the active environment's",
@@ -265,13 +267,6 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
-    )
-    group.add_argument(
-        "--require",
-        action="append",
-        default=None,
-        metavar="INTERFACE[=CLASS]",
-        help="demand an interface of the patched model classes, or of the class or architecture named; repeatable",
     )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from preflight.cli.output import write_text
 from preflight.cli.terminal import terminal_of
 from preflight.errors import UsageError
 
@@ -25,7 +26,7 @@ def run_rules_command(arguments: argparse.Namespace) -> int:
     """Print the rule list; exit code 0."""
     from preflight.rulebook.explain import rules_table
 
-    sys.stdout.write(rules_table(installed_rules(), arguments.output_format))
+    write_text(sys.stdout, rules_table(installed_rules(), arguments.output_format))
     return 0
 
 
@@ -35,7 +36,7 @@ def run_explain_command(arguments: argparse.Namespace) -> int:
     from preflight.rulebook.near import did_you_mean
 
     rulebook = installed_rules()
-    rule = rulebook.find(arguments.rule)
+    rule = rulebook.find(arguments.rule) or rulebook.find(arguments.rule.upper())
     if rule is None:
         known = [word for rule in rulebook.rules for word in (rule.code, rule.name)]
         raise UsageError(
@@ -43,8 +44,8 @@ def run_explain_command(arguments: argparse.Namespace) -> int:
             f"{did_you_mean(arguments.rule, known, 3)}`preflight rules` lists them all",
         )
     if arguments.output_format == "json":
-        sys.stdout.write(explain_json(rule))
+        write_text(sys.stdout, explain_json(rule))
         return 0
     terminal = terminal_of(sys.stdout)
-    sys.stdout.write(explain_text(rule, colour=terminal.colour, width=terminal.width))
+    write_text(sys.stdout, explain_text(rule, colour=terminal.colour, width=terminal.width))
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -29,7 +30,6 @@ class Settings:
     overlay: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    require: tuple[str, ...] = ()
     fail_on: str = "error"
     rules: tuple[Path, ...] = ()
 
@@ -41,10 +41,15 @@ def load_settings(start: Path | None = None) -> Settings:
     Raises UsageError for a
     file that cannot be read, is no TOML, or has a key or a value that means nothing.
     """
-    here = (start or Path.cwd()).absolute()
+    try:
+        here = (start or Path.cwd()).absolute()
+    except OSError as error:
+        raise UsageError(
+            f"the current folder cannot be found: {error.strerror}", "change to one that exists"
+        ) from error
     for folder in (here, *here.parents):
         own = folder / "preflight.toml"
-        if own.is_file():
+        if os.path.lexists(own):
             return _settings(own, _read(own))
         shared = folder / "pyproject.toml"
         if shared.is_file():
@@ -62,6 +67,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _bytes(file: Path) -> bytes:
+    if not file.is_file():
+        raise UsageError(f"{file} is no regular file", "write the configuration into a file of that name, or remove it")
     try:
         with file.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -102,7 +109,6 @@ def _settings(file: Path, table: object) -> Settings:
         overlay=tuple(str(folder / path) for path in _texts(file, table, "overlay")),
         select=_texts(file, table, "select"),
         ignore=_texts(file, table, "ignore"),
-        require=_texts(file, table, "require"),
         fail_on=fail_on,
         rules=tuple(folder / path for path in _texts(file, table, "rules")),
     )

@@ -120,7 +120,7 @@ def match(parser: Parser, words: Sequence[str]) -> Match:
             remaining = [entry for index, entry in enumerate(remaining) if index not in taken]
             continue
         _note(result, records, remaining)
-        _leftovers(result, left, texts)
+        _leftovers(result, left, remaining)
         break
     return result
 
@@ -219,23 +219,22 @@ def _is_known(argument: Argument) -> bool:
     return argument.action != "unknown" and _is_nargs(argument.nargs)
 
 
-def _leftovers(result: Match, left: list[str], texts: list[str]) -> None:
+def _leftovers(result: Match, left: list[str], remaining: list[tuple[int, str]]) -> None:
     """Words that no argument takes: flags that do not exist, with what stands behind them, and surplus words."""
     groups: list[list[str]] = []
-    start = 0
-    adjacent = -1
+    kept = {index for index, _ in remaining}
+    behind = iter(remaining)
+    before = -2
     for word in left:
-        try:
-            index = next(i for i in range(start, len(texts)) if texts[i] is word or texts[i] == word)
-        except StopIteration:
-            index = -2
-        if index >= 0:
-            start = index + 1
+        index, text = next(((i, other) for i, other in behind if other == word), (before + 2, word))
         is_flag = word.startswith("-") and not _is_number(word)
-        if is_flag or not groups or index != adjacent + 1:
+        if not is_flag and index and index - 1 not in kept:
+            before = index
+            continue  # it stands behind a word that was refused, and goes with it
+        if is_flag or not groups or index != before + 1:
             groups.append([])
-        groups[-1].append(texts[index] if index >= 0 else word)
-        adjacent = index
+        groups[-1].append(text)
+        before = index
     for group in groups:
         is_flag = group[0].startswith("-") and not _is_number(group[0])
         kind = "unknown-flag" if is_flag else "word-surplus"

@@ -26,7 +26,7 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
     "stdbuf": frozenset({"-i", "-o", "-e"}),
     "numactl": frozenset({"-N", "-m", "-C", "-i", "-p", "--cpunodebind", "--membind", "--physcpubind", "--interleave"}),
-    "taskset": frozenset({"-c"}),
+    "taskset": frozenset(),
     "tini": frozenset({"-p"}),
     "dumb-init": frozenset(),
     "catchsegv": frozenset(),

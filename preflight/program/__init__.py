@@ -20,6 +20,16 @@ by content hash, and what the facts mean in this tree is decided here. The way i
     cls.mro, cls.mro_error, cls.bases, cls.complete, cls.doubts
     cls.lookup("forward"), cls.has("forward")          # Member along the MRO; True, False or None (not known)
     program.signature(module, function_facts).bound().bind(CallShape(2, ("x",)))   # None or a BindProblem
+    program.constructor(cls)                           # the Signature of calling the class, or None
+
+    program.importing.failure("vllm.x")                # what certainly stops ``import vllm.x``, all the way down
+    program.registry_reader.registry().entries         # architecture -> module, class, place
+    program.model_infos.info(cls)                      # the flags of the tree's own model info, and EAGLE-3
+
+The rooms, from the bottom: ``facts`` and ``extract`` (one file, no tree), ``finder`` and ``modules`` (where files are),
+``namespace`` and ``resolver`` (names), ``classes`` and ``class_maker`` (classes), ``evaluate`` (the tree's own code run
+on classes: decorators, factories, predicates), and what stands on all of them: ``importing``, ``registry``,
+``model_info``, ``platforms``, ``requirements``.
 
 ``Truth`` has three values and refuses to be used as a bool. An answer that is not certain says why: ``unknown`` of a
 Resolution, ``doubts`` of a Class, ``reason`` of a Signature, ``reason`` of a ModuleSpec.

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 _PLAIN_METACLASSES = frozenset({"ABCMeta", "EnumMeta", "EnumType", "type", "_ProtocolMeta"})
 
 
+#: how long a chain of bases may be: no released vLLM has one of more than ten
+MAX_BASES = 40
+
+
 class ClassMaker:
     """The classes of one program."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._made: dict[str, Class] = {}
+        self._depth = 0
         self._typed_dicts: set[Class] = set()
         self._later: dict[str, dict[str, dict[str, Assign]]] = {}
 
@@ -145,6 +150,17 @@ class ClassMaker:
 
     def _base(self, module: Module, cls: Class, expression: Expression) -> tuple[Base, bool]:
         """The class that a base expression is, and whether it is a subscripted generic."""
+        if self._depth >= MAX_BASES:
+            return Base(
+                expression.text, expression.line, expression.column, None, "the chain of bases is too long"
+            ), False
+        self._depth += 1
+        try:
+            return self._resolved_base(module, cls, expression)
+        finally:
+            self._depth -= 1
+
+    def _resolved_base(self, module: Module, cls: Class, expression: Expression) -> tuple[Base, bool]:
         place = (expression.text, expression.line, expression.column)
         node = parse_expression(expression.text)
         subscripted = isinstance(node, ast.Subscript)

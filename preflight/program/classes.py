@@ -62,6 +62,7 @@ class Class:
         self._doubts: tuple[Doubt, ...] | None = None
         self._fields: Value = _NOT_ASKED
         self._linearizing = False
+        self._basing = False
 
     def __repr__(self) -> str:
         return f"Class({self.target!r})"
@@ -140,8 +141,14 @@ class Class:
         """The bases as Python sees them (after ``__mro_entries__`` and decorators), without an implied ``object``."""
         self.prepare()
         if self._bases is None:
-            self._bases = self._program.classes.bases(self)
-        return self._bases
+            if self._basing:
+                return ()  # a class among its own bases: the order says so
+            self._basing = True
+            found = self._program.classes.bases(self)
+            self._basing = False
+            if self._bases is None:
+                self._bases = found
+        return self._bases or ()
 
     @property
     def mro(self) -> tuple[Class, ...]:
@@ -193,7 +200,7 @@ class Class:
     @property
     def complete(self) -> bool:
         """Whether what it lacks is known to be missing."""
-        return not self.doubts and self.mro_error is None
+        return not self.doubts and all(cls.mro_error is None for cls in self.mro)
 
     def is_subclass(self, other: Class) -> bool | None:
         """Whether ``other`` is in its MRO: True, False, or None where a base is not known."""

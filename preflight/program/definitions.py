@@ -88,8 +88,10 @@ class Resolution:
         """Whether importing the name succeeds, as far as the name goes."""
         if self.missing is not None:
             return Truth.NO
-        if self.may_be_unbound or (self.unknown is not None and not self.definitions):
+        if self.may_be_unbound:
             return Truth.MAYBE
+        if self.unknown is not None and all(found.kind is Kind.OPAQUE for found in self.definitions):
+            return Truth.MAYBE  # nothing that is known says that the name is there
         return Truth.YES if self.definitions else Truth.MAYBE
 
     @property

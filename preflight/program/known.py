@@ -101,14 +101,19 @@ TYPING_ALIASES: dict[str, str] = {
     },
 }
 
-#: decorators that hand back the class or function unchanged, as far as names and signatures go
+#: decorators that hand back the class or function unchanged, as far as names and signatures go; those of torch by
+#: their public path, for where torch is not at hand, and by the path of their definition, for where it is
 TRANSPARENT_DECORATORS = words(
     """typing.final typing.runtime_checkable typing.no_type_check typing.override typing.overload
     typing_extensions.final typing_extensions.runtime_checkable typing_extensions.override typing_extensions.overload
     typing_extensions.deprecated warnings.deprecated abc.abstractmethod enum.unique functools.total_ordering
     functools.lru_cache functools.cache functools.wraps contextlib.contextmanager contextlib.asynccontextmanager
-    torch.no_grad torch.inference_mode torch.jit.ignore torch.jit.unused torch.jit.export torch.compiler.disable
-    torch._dynamo.disable builtins.classmethod builtins.staticmethod"""
+    builtins.classmethod builtins.staticmethod
+    torch.no_grad torch.inference_mode torch.enable_grad torch.jit.ignore torch.jit.unused torch.jit.export
+    torch.compiler.disable torch._dynamo.disable
+    torch.autograd.grad_mode.no_grad torch.autograd.grad_mode.inference_mode torch.autograd.grad_mode.enable_grad
+    torch._jit_internal.ignore torch._jit_internal.unused torch._jit_internal.export
+    torch._dynamo.decorators.disable"""
 )
 
 #: attributes that every class has, from ``type`` and ``object``

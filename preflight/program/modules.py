@@ -11,6 +11,7 @@ from preflight.program.cache import FactsCache
 from preflight.program.extract import MAX_BYTES, extract, facts_of, parse
 from preflight.program.facts import Hole, Import, ModuleFacts
 from preflight.program.finder import ModuleKind, ModuleSpec
+from preflight.tree.kinds import SourceUnreadable
 
 if TYPE_CHECKING:
     from preflight.program.namespace import Namespace
@@ -77,7 +78,7 @@ class Loader:
 
     def __init__(self, tree: Tree, cache: FactsCache) -> None:
         self._tree = tree
-        self._cache = cache
+        self.cache = self._cache = cache
         self._trees: OrderedDict[str, tuple[ast.Module | Hole, bytes]] = OrderedDict()
         self._data: dict[str, bytes] = {}
         self._kept_bytes = 0
@@ -103,18 +104,17 @@ class Loader:
             if path.stat().st_size > MAX_BYTES:
                 return Hole("the file is too large to be read", None, None)
             return path.read_bytes()
+        except SourceUnreadable as error:
+            return Hole(f"the file cannot be read: {error.reason}", None, None)
         except OSError as error:
             return Hole(f"the file cannot be read: {error.strerror or error}", None, None)
-        except Exception as error:
-            # the tree has an exception of its own for what it cannot read
-            return Hole(f"the file cannot be read: {getattr(error, 'reason', error)}", None, None)
 
     def facts(self, spec: ModuleSpec) -> ModuleFacts:
         """The facts of a module's file, from the cache or by parsing it."""
         data = self.data(spec)
         if isinstance(data, Hole):
             return ModuleFacts((), (), (), (), None, data)
-        known = self._cache.get(data)
+        known = self.cache.get(data)
         if known is not None:
             return known
         kept = self._trees.get(spec.name)
@@ -127,7 +127,7 @@ class Loader:
             self.parsed += 1
             facts, tree = facts_of(data)
             del tree
-        self._cache.put(data, facts)
+        self.cache.put(data, facts)
         return facts
 
     def tree(self, spec: ModuleSpec) -> ast.Module | Hole:
@@ -148,8 +148,8 @@ class Loader:
 
     def kept(self, what: str, signature: str) -> dict[str, list[str]] | None:
         """An index of names that was kept for these very files."""
-        return self._cache.index(f"{what}:{signature}")
+        return self.cache.index(f"{what}:{signature}")
 
     def keep(self, what: str, signature: str, index: dict[str, list[str]]) -> None:
         """Keep an index of names for later runs."""
-        self._cache.put_index(f"{what}:{signature}", index)
+        self.cache.put_index(f"{what}:{signature}", index)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -65,6 +64,10 @@ class Program:
         self.platforms = Platforms(self, accelerator or accelerator_of(tree))
         self._modules: dict[str, Module] = {}
 
+    def beside(self, tree: Tree) -> Program:
+        """The program of another tree, such as this one without its patches: same Python, same platform, same cache."""
+        return Program(tree, self.loader.cache, self.platform.python, self.platforms.accelerator)
+
     # -- modules ------------------------------------------------------------------------------------------------------
 
     def module(self, name: str) -> Module:
@@ -118,6 +121,8 @@ class Program:
 
     def near(self, name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
         """The candidates that a misspelt name may have meant."""
+        import difflib
+
         return difflib.get_close_matches(name, list(candidates), count, 0.7)
 
     def symbols(self, name: str) -> list[Definition]:

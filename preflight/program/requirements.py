@@ -76,8 +76,9 @@ class Requirements:
         ``all_models`` are the modules of every model of the tree. A package that modules elsewhere need, or most
         models, comes with vLLM in some way: without it next to nothing would run.
         """
-        everything = frozenset(all_models) | frozenset(names)
-        survey = self._program.importing.survey(names)
+        asked = frozenset(names)
+        everything = frozenset(all_models) | asked
+        survey = self._program.importing.survey(asked)
         homes = tuple({f"{name.rpartition('.')[0]}." for name in everything})
         if survey.asked != everything and self._suspects(survey, homes):
             survey = self._program.importing.survey(everything)
@@ -86,7 +87,7 @@ class Requirements:
             users, importers = survey.packages[package]
             if 2 * len(users) > len(everything):
                 continue
-            for user in users:
+            for user in sorted(users & asked):
                 importer = next(
                     (name for name in self._program.importing.needs(user) if name in importers), next(iter(importers))
                 )

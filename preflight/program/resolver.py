@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ MODULE_ATTRIBUTES = frozenset(
 )  # fmt: skip
 
 
+#: how many modules may be followed inside of one another: star imports and tries nest, and Python's stack ends
+MAX_NESTED = 60
+
+
 class Resolver:
     """Answers for one program. Cycles of imports end in "maybe", never in recursion without end."""
 
@@ -40,9 +45,9 @@ class Resolver:
     # -- namespaces -----------------------------------------------------------------------------------------------
 
     def namespace(self, module: Module) -> Namespace | None:
-        """The names of a module's body; None while that very body is being followed further up."""
+        """The names of a module's body; None while that very body is being followed further up (or too many are)."""
         if module.namespace is None:
-            if module.name in self._running:
+            if module.name in self._running or len(self._running) >= MAX_NESTED:
                 return None
             self._running.add(module.name)
             try:
@@ -130,7 +135,7 @@ class Resolver:
         # a chain of plain re-exports is followed in a loop, for it may be longer than Python's stack
         while key is not None and found is None:
             if key in passed or key in self._asking:
-                found = Resolution(unknown=f"{key[1]} of {key[0]} is defined in terms of itself by a cycle of imports")
+                found = self._circular(*key)
                 break
             found = self._names.get(key)
             passed.append(key)
@@ -145,6 +150,13 @@ class Resolver:
             for key in passed:
                 self._names.setdefault(key, found)
         return found
+
+    def _circular(self, module_name: str, name: str) -> Resolution:
+        """A name that leads back to itself: in a package, ``from package import module`` then finds the module."""
+        submodule = self._program.finder.find(f"{module_name}.{name}")
+        if submodule.found:
+            return Resolution((self.module_definition(submodule.name),))
+        return Resolution(unknown=f"{name} of {module_name} is defined in terms of itself by a cycle of imports")
 
     def _asked_once(self, module_name: str, name: str) -> Resolution:
         key = (module_name, name)
@@ -176,6 +188,8 @@ class Resolver:
         if kind is ModuleKind.UNKNOWN or kind is ModuleKind.OPAQUE:
             reason = module.spec.reason or f"{module_name} is compiled, or its source is not at hand"
             opaque = Definition(Kind.OPAQUE, module_name, name)
+            if kind is ModuleKind.OPAQUE and module_name.partition(".")[0] in sys.stdlib_module_names:
+                return Resolution((opaque,))  # the standard library imports of its compiled parts what they have
             return Resolution((opaque,), unknown=reason)
         if name in MODULE_ATTRIBUTES or (name == "__path__" and module.spec.is_package):
             return Resolution((Definition(Kind.VALUE, module_name, name, module.path, 1),))
@@ -199,7 +213,9 @@ class Resolver:
                 return lazy
             reason = self.openness(module, self.namespace(module))
             if reason is not None:
-                return Resolution(unknown=reason)
+                # what a library makes at run time has a name, and that is as much as is asked of it
+                outside = () if module.spec.in_tree else (Definition(Kind.OPAQUE, module_name, name),)
+                return Resolution(outside, unknown=reason)
             if lazy is not None:
                 return lazy
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))

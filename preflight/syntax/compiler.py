@@ -125,8 +125,11 @@ class Compiler:
             self._interpreter = self._greet()
         return self._interpreter
 
-    def compile(self, sources: Iterable[bytes]) -> list[Outcome]:
-        """The outcome of each source, in order. The sources are sent ahead, so they should be few or cheap to hold."""
+    def compile(self, sources: Iterable[bytes], likely_broken: bool = False) -> list[Outcome]:
+        """The outcome of each source, in order. The sources are sent ahead, so they should be few or cheap to hold.
+
+        ``likely_broken`` makes it quicker for sources that the grammar refuses, and slower for all others.
+        """
         waiting = list(sources)
         outcomes: list[Outcome] = []
         _ = self.interpreter
@@ -137,7 +140,7 @@ class Compiler:
             except _Unusable as error:
                 outcomes += [Outcome(failure=f"the interpreter {self._path} {error}")] * len(rest)
                 break
-            process.send(rest)
+            process.send(rest, b"broken" if likely_broken else b"whole")
             for _source in rest:
                 outcome = process.answer(self._timeout)
                 outcomes.append(outcome)
@@ -222,9 +225,9 @@ class _Process:
             self._greeted = major, minor, micro
         return self._greeted
 
-    def send(self, sources: Iterable[bytes]) -> None:
+    def send(self, sources: Iterable[bytes], mode: bytes) -> None:
         for source in sources:
-            self._requests.put(b"%d\n" % len(source))
+            self._requests.put(b"%d %s\n" % (len(source), mode))
             self._requests.put(source)
 
     def answer(self, timeout: float) -> Outcome:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -102,6 +103,9 @@ class Applied:
     skipped: tuple[str, ...]
 
 
+_HUNK = re.compile(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@")
+
+
 def looks_like_diff(data: bytes) -> bool:
     """True if ``data`` has the headers of a unified diff."""
     head = b"\n" + data[: 1 << 20]
@@ -118,12 +122,19 @@ def read_diff(data: bytes, name: str) -> tuple[FileDiff, ...]:
     place = [0]
 
     def lines() -> Iterator[str]:
+        in_file = False
         for line in _split(data.decode("utf-8", "surrogateescape")):
             place[0] += 1
             if line.startswith("@@@ "):
                 raise TreeError(
                     f"{name}, line {place[0]}: is a combined diff of a merge, which cannot be applied.",
                     "Make a diff against one parent: `git diff BASE`.",
+                )
+            in_file = in_file or line.startswith("+++ ")
+            if in_file and line.startswith("@@") and _HUNK.match(line) is None:
+                raise TreeError(
+                    f"{name}, line {place[0]}: `{line.strip()[:60]}` is no header of a hunk.",
+                    "Make the diff again with `git diff` or `diff -u`.",
                 )
             yield line
 

@@ -137,6 +137,14 @@ class _Work:
                     count=len(diffs),
                 )
             )
+        if not placed and not diffs and not any(file.file.suffix == ".py" for file in files):
+            self.undecided.append(
+                Undecided(
+                    "path-without-python",
+                    f"PATH {given} holds no Python file and no diff: nothing of it was checked.",
+                    decisive=True,
+                )
+            )
         self._lay(placed, changed)
 
     def select(self, given: str, inside: str) -> None:

@@ -46,6 +46,7 @@ class Scanner:
         self._carried = 0
         self._number = lines_before + 1  #: of the line that the next byte belongs to
         self._next: bytes | None = None  #: the last answer of ``each``
+        self._returns = False  #: carriage returns are in the block
         self._tail = b""
         self.size = 0
 
@@ -80,6 +81,7 @@ class Scanner:
 
     def _block(self, block: bytes) -> None:
         self._tail = (self._tail + block)[-_TAIL:] if len(block) < _TAIL else block[-_TAIL:]
+        self._returns = b"\r" in block
         at, end = 0, len(block)
         while at < end:
             if self._next is not None:
@@ -124,17 +126,17 @@ class Scanner:
             if self._next is None or at >= end:
                 return at
 
-    def _together(self, block: bytes, at: int) -> int:
-        """Give the lines at ``at`` that begin as ``each`` has said as one piece. Returns where the next one begins."""
-        beginning, lines = self._next or b"", []
+    def _together(self, block: bytes, start: int) -> int:
+        """Give the lines at ``start`` that begin as ``each`` has said as one piece. Returns where the next begins."""
+        beginning, at = self._next or b"", start
         while block.startswith(beginning, at):
             stop = block.find(b"\n", at)
-            line = block[at:stop].rstrip(b"\r")
-            if stop < 0 or len(line) > LONGEST_LINE or b"\r" in line:
+            if stop < 0 or stop - at > LONGEST_LINE or (self._returns and -1 < block.find(b"\r", at, stop) < stop - 1):
                 break
-            lines.append(line)
             at = stop + 1
-        if lines:
+        if at > start:
+            piece = block[start : at - 1]
+            lines = (piece.replace(b"\r\n", b"\n").rstrip(b"\r") if self._returns else piece).split(b"\n")
             self._many(self._number, lines)
             self._number += len(lines)
         return at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +19,9 @@ PROJECT = Path(__file__).parents[2]
 
 
 def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=cwd, timeout=300)
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environ, timeout=300)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done
 

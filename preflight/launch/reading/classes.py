@@ -37,6 +37,8 @@ class _Missing:
 
 
 MISSING = _Missing()
+#: what ``enum.auto()`` returns, until the enumeration gives it a value
+AUTO = External("enum.auto()")
 
 
 @dataclass(eq=False, slots=True)
@@ -171,13 +173,14 @@ def class_name(run: Run, cls: Class, name: str) -> Object:
         if not statements or name in cls.pending:
             raise KeyError(name)
         cls.pending.add(name)
-        aside = run.doubt.pause()
+        aside, unsure = run.doubt.pause(), run.unsure
         try:
             scope = body_scope(cls)
             for statement in statements:
                 execute(run, statement, scope)
         finally:
             run.doubt.resume(aside)
+            run.unsure = unsure  # as with modules: it fails when the class is made, if at all
             cls.pending.discard(name)
         if name not in cls.names:
             raise KeyError(name)  # only annotated
@@ -288,7 +291,9 @@ def enum_members(run: Run, cls: Class) -> dict[str, Instance]:
         last = 0
         for name, node in _enum_assignments(cls):
             value = class_name(run, cls, name)
-            if isinstance(value, External) and value.dotted == "enum.auto()":
+            if value is AUTO:
+                if "_generate_next_value_" in (cls.statements or {}):
+                    raise NotKnown(Unknown(f"the values that {cls.name} makes"))
                 last += 1
                 value = name.lower() if mixes_in(cls) is str else last
             elif isinstance(value, int):

@@ -38,6 +38,10 @@ class Doubt:
         """True for a list or set whose content depends on a way that may not have been taken."""
         return id(value) in self._tainted
 
+    def taint(self, container: Object) -> None:
+        """The content of ``container`` is not known any more: it was changed at a place that is not known."""
+        self._tainted[id(container)] = container
+
     def pause(self) -> list[Changes]:
         """Set the open ways aside for code that runs for certain (a module's body, whoever asks for it first)."""
         aside, self._open = self._open, []

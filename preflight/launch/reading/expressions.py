@@ -50,6 +50,10 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Object:
         value = handler(run, node, scope)
     except NotKnown as missing:
         return missing.unknown
+    except Raised as raised:
+        if not raised.line:
+            raised.path, raised.line = scope.module.path, node.lineno
+        raise
     if run.doubt.taints and isinstance(value, (list, set, dict)) and run.doubt.tainted(value):
         return Unknown("its content depends on a condition that is not known")
     return value
@@ -206,7 +210,7 @@ def binary(run: Run, op: ast.operator, left: Object, right: Object) -> Object:
     function = _BINARY.get(type(op))
     if function is None:
         raise NotKnown(Unknown(type(op).__name__))
-    if isinstance(op, ast.BitOr) and (hints.is_hint(left) and hints.is_hint(right)):
+    if isinstance(op, ast.BitOr) and left is not right and hints.is_hint(left) and hints.is_hint(right):
         return hints.union([left, right], new_style=True)
     left, right = classes.unwrapped(left), classes.unwrapped(right)
     if _is_too_large(op, left, right):
@@ -387,7 +391,10 @@ def _dict(run: Run, node: ast.Dict, scope: Scope) -> Object:
     for key, value in zip(node.keys, node.values, strict=True):
         known = evaluate(run, value, scope)
         if key is not None:
-            native(run, result.__setitem__, [evaluate(run, key, scope), known], {})
+            name = evaluate(run, key, scope)
+            if isinstance(name, Unknown):
+                return name
+            native(run, result.__setitem__, [name, known], {})
         elif isinstance(known, Unknown):
             return known
         else:
@@ -405,7 +412,7 @@ def _subscript(run: Run, node: ast.Subscript, scope: Scope) -> Object:
             raise NotKnown(Unknown(f"what the metaclass of {value.name} does"))
         members = classes.enum_members(run, value)
         return native(run, members.__getitem__, [key], {})
-    if hints.is_hint(value):
+    if value is not None and hints.is_hint(value):
         return hints.subscript(value, key)
     if isinstance(value, Instance):
         return call(run, attribute(run, value, "__getitem__", scope, node.lineno), [key], {}, node, scope)

@@ -397,6 +397,8 @@ LIBRARY: dict[str, Object] = {
     "pydantic.TypeAdapter": Native("TypeAdapter", _type_adapter),
     "pydantic.ValidationError": ValidationError,
     "pydantic_core.ValidationError": ValidationError,
+    "enum.auto": Native("auto", lambda run: classes.AUTO),
+    "enum.unique": Native("unique", _transparent),
     "functools.lru_cache": Native("lru_cache", _cached),
     "functools.cache": Native("cache", _cached),
     "functools.wraps": Native("wraps", lambda run, _wrapped, **_: Native("a decorator", lambda _run, made: made)),

@@ -201,9 +201,17 @@ def assign(run: Run, target: ast.expr, value: Object, scope: Scope) -> None:
         container = evaluate(run, target.value, scope)
         key = evaluate(run, target.slice, scope)
         if isinstance(container, (list, dict)):
-            native(run, container.__setitem__, [key, value], {})
+            _set_item(run, container, key, value)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, value, scope)
+
+
+def _set_item(run: Run, container: list[Object] | dict[Object, Object], key: Object, value: Object) -> None:
+    if isinstance(key, Unknown):
+        run.unsure += 1
+        run.doubt.taint(container)
+    else:
+        native(run, container.__setitem__, [key, value], {})
 
 
 def _unpack(run: Run, target: ast.Tuple | ast.List, value: Object, scope: Scope) -> None:
@@ -243,8 +251,12 @@ def _delete(run: Run, node: ast.Delete, scope: Scope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             container = evaluate(run, target.value, scope)
-            if isinstance(container, (list, dict)):
-                native(run, container.__delitem__, [evaluate(run, target.slice, scope)], {})
+            key = evaluate(run, target.slice, scope)
+            if isinstance(container, (list, dict)) and isinstance(key, Unknown):
+                run.unsure += 1
+                run.doubt.taint(container)
+            elif isinstance(container, (list, dict)):
+                native(run, container.__delitem__, [key], {})
         elif isinstance(target, ast.Name):
             run.doubt.touch(scope.names)
             scope.names.pop(target.id, None)

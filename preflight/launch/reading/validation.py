@@ -7,6 +7,7 @@ rules are those of pydantic's lax mode for JSON input (its documentation has the
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -82,6 +83,7 @@ class TypeAdapter:
         return self._validate(run, value)
 
     def _validate(self, run: Run, value: Object, **_: Object) -> Object:
+        unsure = run.unsure
         try:
             return validate(run, self.hint, value)
         except _Refused as refused:
@@ -89,6 +91,8 @@ class TypeAdapter:
             title = describe(self.hint)
             reason = f"{refused.reason} [input_value={_shown(value)}]" if not where else f"{where}: {refused.reason}"
             raise _raised(f"1 validation error for {title}: {reason}") from None
+        finally:
+            run.unsure = unsure  # if the value is accepted, it is this one
 
 
 def _raised(message: str) -> Raised:
@@ -331,7 +335,55 @@ def _of_class(run: Run, cls: Class, value: Object) -> Object:
     for name, field in fields.items():
         if name not in given and field.required:
             raise _Refused("Field required", (name,))
+    _finish(run, cls, given)
     return Instance(cls, given)
+
+
+def _finish(run: Run, cls: Class, given: dict[str, Object]) -> None:
+    """What the class itself refuses of the whole: its ``__post_init__`` and its validators behind the fields.
+
+    They run on an object of their own, for they may change it. Only what they raise on purpose counts.
+    """
+    steps: list[Object] = []
+    with contextlib.suppress(KeyError, NotKnown):
+        steps.append(classes.find(run, cls, "__post_init__")[1])
+    steps += [function for _, _, function in _validators(run, cls, "model_validator")]
+    if not steps:
+        return
+    whole = Instance(cls, dict(given))
+    for field in classes.dataclass_fields(run, cls):
+        if field.name not in whole.names:
+            whole.names[field.name] = _default(run, field)
+    try:
+        for step in steps:
+            try:
+                call(run, step, [whole], {})
+            except NotKnown:
+                continue
+    except Raised as raised:
+        if raised.deliberate and isinstance(raised.error, (ValueError, AssertionError)):
+            raise _Refused(_told(raised)) from None
+
+
+def _default(run: Run, field: classes.Field) -> Object:
+    """The value of a field that is not given."""
+    value = field.value
+    if not isinstance(value, classes.FieldInfo):
+        return Unknown(f"the value of {field.name}") if value is classes.MISSING else value
+    factory = value.get("default_factory")
+    try:
+        if factory not in (None, classes.MISSING):
+            return call(run, factory, [], {})
+    except (Raised, NotKnown):
+        return Unknown(f"the default of {field.name}")
+    default = value.get("default")
+    return Unknown(f"the value of {field.name}") if default is classes.MISSING else default
+
+
+def _told(raised: Raised) -> str:
+    """An exception as pydantic words it."""
+    kind = "Assertion failed" if isinstance(raised.error, AssertionError) else "Value error"
+    return f"{kind}, {raised.error}"
 
 
 def _forbids_extra(cls: Class) -> bool:
@@ -385,8 +437,7 @@ def _around(run: Run, kind: str, validator: Object, inner: Callable[[Object], Ob
             if isinstance(raised.error, _Wrapped):
                 raise raised.error.refused from None
             if isinstance(raised.error, (ValueError, AssertionError)):
-                kind = "Assertion failed" if isinstance(raised.error, AssertionError) else "Value error"
-                raise _Refused(f"{kind}, {raised.error}") from None
+                raise _Refused(_told(raised)) from None
             raise NotKnown(Unknown("a validator that fails")) from None
         if isinstance(result, Unknown):
             raise NotKnown(result)

@@ -118,7 +118,8 @@ class _Reader:
     def _defines_function(self, tokens: list[Token], at: int) -> bool:
         return (
             at + 2 < len(tokens)
-            and tokens[at].plain is not None
+            and (name := tokens[at].plain) is not None
+            and not name.endswith("=")
             and tokens[at + 1].operator == "("
             and tokens[at + 2].operator == ")"
         )
@@ -259,28 +260,25 @@ class _Reader:
             elif piece.kind == "output":
                 add(mark(piece.text), True)
             else:
-                values = self._parameter(piece.text)
-                if isinstance(values, tuple):
-                    for number, value in enumerate(values):
-                        if number:
+                values = self._parameter(piece.text, piece.quoted)
+                one = isinstance(values, str)
+                elements = [values] if isinstance(values, str) else list(values)
+                for position, element in enumerate(elements):
+                    parts = [element] if piece.quoted or not split else _split(element)
+                    for number, part in enumerate(parts):
+                        if number or position:
                             fields.append([])
                             kept.append(False)
-                        add(value, True)
-                elif piece.quoted or not split:
-                    add(values, piece.quoted)
-                else:
-                    for number, part in enumerate(_split(values)):
-                        if number:
-                            fields.append([])
-                            kept.append(False)
-                        add(part, False)
+                        add(part, piece.quoted)
+                if one and piece.quoted:
+                    kept[-1] = True
         made = ["".join(parts) for parts, keep in zip(fields, kept, strict=True) if keep]
         self._made += sum(map(len, made))
         if self._made > _MAX_TEXT:
             raise ShellSyntaxError("its variables grow beyond a million characters", 1)
         return made
 
-    def _parameter(self, inside: str) -> str | tuple[str, ...]:
+    def _parameter(self, inside: str, quoted: bool) -> str | tuple[str, ...]:
         """The value of ``${inside}``; a tuple for the elements of an array or the arguments."""
         found = _PARAMETER.fullmatch(inside)
         if found is None:
@@ -293,7 +291,9 @@ class _Reader:
             if rest:
                 return mark(f"${{{inside}}}")
             if isinstance(value, tuple):
-                return value if subscript or name in "@*" else (value[0] if value else "")
+                if subscript == "[*]" or name == "*":
+                    return _joined(value, quoted)
+                return value if subscript or name == "@" else (value[0] if value else "")
             return value or ""
         known = self._variables.get(name)
         undecided = known is not None and known.value is None
@@ -324,6 +324,11 @@ class _Reader:
         except ShellSyntaxError:
             return mark(text)
         return " ".join(" ".join(self._fields(token.pieces, split=False)) for token in tokens)
+
+
+def _joined(elements: tuple[str, ...], quoted: bool) -> str | tuple[str, ...]:
+    """``${A[*]}``: one word if it is quoted, as many as there are elements if not."""
+    return " ".join(elements) if quoted else elements
 
 
 def _split(text: str) -> list[str]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from preflight.program.classes import Base, Class, Member
 from preflight.program.evaluate.values import (
+    LARGEST,
+    LARGEST_TEXT,
     Bound,
     Deferred,
     Descriptor,
@@ -47,7 +49,7 @@ _METHODS: dict[type, frozenset[str]] = {
     tuple: frozenset(),
     str: words(
         """startswith endswith split rsplit join strip lstrip rstrip replace lower upper title removeprefix removesuffix
-        partition rpartition isidentifier isdigit format capitalize find count"""
+        partition rpartition isidentifier isdigit capitalize find count"""
     ),
 }
 
@@ -59,6 +61,18 @@ ANYTHING = (
     Parameter("args", KIND_VAR_POSITIONAL, None, None, 0, 0),
     Parameter("kwargs", KIND_VAR_KEYWORD, None, None, 0, 0),
 )
+
+
+def _method(value: Value, name: str) -> Host:
+    """A method of a builtin container or string, refused where its result could be of any size."""
+
+    def call(*args: Value, **kwargs: Value) -> Value:
+        longest = LARGEST_TEXT if isinstance(value, str) else LARGEST
+        if any(len(part) > longest for part in (value, *args) if isinstance(part, (str, list, tuple, dict, set))):
+            raise Undecidable("so large a value is not worked out")
+        return getattr(value, name)(*args, **kwargs)
+
+    return Host(f"{type(value).__name__}.{name}", call)
 
 
 class Attributes:
@@ -104,7 +118,7 @@ class Attributes:
             raise Raised("AttributeError", f"{value.name} has no attribute {name!r}")
         allowed = _METHODS.get(type(value))
         if allowed is not None and name in allowed:
-            return Host(f"{type(value).__name__}.{name}", getattr(value, name))
+            return _method(value, name)
         if isinstance(value, (Host, Descriptor)) or hasattr(value, name):
             return Unknown(f"the attribute {name} of {type(value).__name__} is not followed")
         raise Raised("AttributeError", f"{type(value).__name__!r} object has no attribute {name!r}")
@@ -316,6 +330,8 @@ class Attributes:
     def _set_bases(self, cls: Class, new: Value) -> None:
         if not isinstance(new, tuple):
             raise Undecidable(f"the bases of {cls.target} are set to what is not known")
+        if len(set(new)) != len(new) or any(isinstance(base, Class) and cls in base.mro for base in new):
+            raise Raised("TypeError", "a __bases__ item causes an inheritance cycle, or is there twice")
         bases: list[Base] = []
         line = cls.facts.line if cls.facts is not None else 0
         for base in new:

@@ -8,6 +8,7 @@ that is not known raises ``Undecidable`` with the reason. Instances of models, t
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -220,6 +221,10 @@ class Evaluator:
     def _assigned(self, module: Module, facts: Assign) -> Value:
         if facts.value is None or facts.kind != "=":
             return Unknown(f"{module.name}.{facts.name} is not one expression")
+        if module.name.partition(".")[0] in sys.stdlib_module_names:
+            # how the standard library makes its values is its own affair: plain ones are read, others go by their name
+            node = parse_expression(facts.value.text)
+            return node.value if isinstance(node, ast.Constant) else Opaque(f"{module.name}.{facts.name}")
         value = self.expression(module, facts.value)
         if isinstance(value, (dict, list, set)):
             self._apply_effects(module, facts, value)

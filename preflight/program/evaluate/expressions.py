@@ -11,6 +11,8 @@ from preflight.program.classes import Class
 from preflight.program.conditions import Truth
 from preflight.program.evaluate.comparing import Comparing
 from preflight.program.evaluate.values import (
+    LARGEST,
+    LARGEST_TEXT,
     EnumMember,
     Frame,
     Function,
@@ -136,6 +138,8 @@ class Expressions:
 
     def iterate(self, value: Value) -> Iterator[Value]:
         """The elements of a value, if they are known."""
+        if isinstance(value, range) and len(value) > LARGEST:
+            raise Undecidable("a range of so many numbers is not followed")
         if isinstance(value, (str, tuple, list, dict, set, frozenset, Iterator, range, *_VIEWS)):
             return iter(value)
         if isinstance(value, Class) and value.is_enum:
@@ -183,6 +187,10 @@ class Expressions:
                 return value
         if operation is ast.BitOr and not (isinstance(left, (int, set, frozenset, dict)) and type(left) is type(right)):
             return UnionValue(_members(left) | _members(right))
+        if operation is ast.Mod and isinstance(left, (str, bytes)):
+            return Unknown("a formatted value is not followed")
+        if not _is_small(left, right):
+            return Unknown("so large a value is not worked out")
         function = _BINARY.get(operation)
         if function is None or not isinstance(left, _PLAIN) or not isinstance(right, _PLAIN):
             return Unknown(f"an operation on {type(left).__name__} is not followed")
@@ -360,6 +368,15 @@ class Expressions:
             scope = scope.outer
         scope.names[node.target.id] = value
         return value
+
+
+def _is_small(left: Value, right: Value) -> bool:
+    """Whether a sum, a product or a shift of the two cannot grow out of hand."""
+    return all(
+        abs(value) <= LARGEST if isinstance(value, (int, float)) else len(value) <= LARGEST_TEXT
+        for value in (left, right)
+        if isinstance(value, (int, float, str, bytes, tuple, list))
+    )
 
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))

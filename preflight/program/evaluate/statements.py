@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
 from preflight.program.conditions import Truth
-from preflight.program.evaluate.values import Frame, Function, Instance, Raised, Undecidable, Unknown, Value
+from preflight.program.evaluate.values import LARGEST, Frame, Function, Instance, Raised, Undecidable, Unknown, Value
 from preflight.program.facts import ClassFacts, FunctionFacts, Import
 from preflight.program.syntax_nodes import dotted
 
@@ -151,7 +151,9 @@ class Statements:
         before = self._evaluator.expressions.value(target, frame)
         change = self._evaluator.expressions.value(node.value, frame)
         if isinstance(before, list) and isinstance(node.op, ast.Add):
-            before.extend(self._evaluator.expressions.iterate(change))
+            if len(before) > LARGEST:
+                raise Undecidable("so large a value is not worked out")
+            before.extend(list(self._evaluator.expressions.iterate(change)))  # `x += x` ends, as in Python
             return
         self.assign(target, self._evaluator.expressions.operate(type(node.op), before, change), frame)
 

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from preflight.program.modules import Module
 
 
+#: larger containers, texts and numbers are not made: a file may ask for any size
+LARGEST = 100_000
+LARGEST_TEXT = 2_000
+
+
 class Undecidable(Exception):
     """The evaluation cannot go on: something that decides it is not known."""
 

@@ -8,7 +8,6 @@ its own, not an echo of the first.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,8 +33,9 @@ MAX_CANDIDATES = 96
 BATCH = 12
 #: A text of so many characters is tried in full batches, a larger one in smaller ones.
 SMALL = 100_000
-#: Seconds of search for one file; after that the interpreter's own words have to do.
-MAX_SECONDS = 10.0
+#: So many characters are compiled in the search for one file (some ten seconds); after that the interpreter's own words
+#: have to do. Work is counted, not time, so that a busy machine gives the same answer.
+MAX_COMPILED = 60_000_000
 
 
 def diagnose(
@@ -47,7 +47,7 @@ def diagnose(
     """
     assert source.text is not None
     original = LineIndex(source.text)
-    deadline = time.monotonic() + MAX_SECONDS
+    judge = _Judge(oracle)
     text, shifts = source.text, Shifts()
     found: list[_Found] = []
     echo_until = rounds = 0
@@ -58,14 +58,14 @@ def diagnose(
 
         scene = Scene(text, error, version, pristine, number)
         echo = bool(found) and number(scene.offset) <= echo_until
-        chosen, outcome, sure = _choose(scene, oracle, deadline, fallback_only=echo)
+        chosen, outcome, sure = _choose(scene, judge, fallback_only=echo)
         rounds += 1
         if not echo:
             fix = shifts.original(chosen.repair) if sure else ()
             start, end = original.place(shifts.back(chosen.start)), original.place(shifts.back(chosen.end))
             if all(start[0] != one.start[0] for one in found):
                 found.append(_Found(chosen, start, max(start, end), fix))
-        if outcome.error is None or time.monotonic() > deadline:
+        if outcome.error is None or judge.tired:
             break
         if chosen.is_weak:
             touched = max(number(patch.end) for patch in chosen.repair)
@@ -74,6 +74,22 @@ def diagnose(
         shifts.add(chosen.repair)
         error = outcome.error
     return _proved(source, oracle, found)
+
+
+class _Judge:
+    """The oracle of one file, which counts its work."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._compiled = 0
+
+    @property
+    def tired(self) -> bool:
+        return self._compiled > MAX_COMPILED
+
+    def __call__(self, texts: Sequence[str]) -> Sequence[Outcome]:
+        self._compiled += sum(map(len, texts))
+        return self._oracle(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +102,7 @@ class _Found:
     fix: tuple[Patch, ...]
 
 
-def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) -> tuple[Candidate, Outcome, bool]:
+def _choose(scene: Scene, judge: _Judge, fallback_only: bool) -> tuple[Candidate, Outcome, bool]:
     """The proposed cause whose repair takes the interpreter farthest, what it then says, and whether it is a fix.
 
     When none is believed, the statement is named in the interpreter's words and taken out of the way; an outcome
@@ -95,7 +111,7 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
     beyond = fallback.beyond_limits(scene)
     if beyond is not None:
         return beyond, Outcome(), False
-    trial = Trial(scene, oracle)
+    trial = Trial(scene, judge)
     certain = list(leftovers.conflict(scene))
     if certain:
         trial.force(certain)
@@ -107,7 +123,7 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
         candidates = sorted((c for detector in detectors for c in detector(scene)), key=lambda c: -c.rank)
         del candidates[MAX_CANDIDATES:]
         batch = min(BATCH, max(2, BATCH * SMALL // max(len(scene.text), 1)))
-        while candidates and not trial.mended and time.monotonic() < deadline:
+        while candidates and not trial.mended and not judge.tired:
             trial.run(candidates[:batch])
             del candidates[:batch]
         if trial.best is not None:
@@ -118,7 +134,7 @@ def _choose(scene: Scene, oracle: Oracle, deadline: float, fallback_only: bool) 
     if scene.swallowed is not None:
         return fallback.swallowed(scene), Outcome(), False
     for candidate in fallback.candidates(scene):
-        if time.monotonic() > deadline:
+        if judge.tired:
             break
         trial.run([candidate])
         if trial.best is not None:
