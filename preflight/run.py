@@ -35,9 +35,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files
+    from preflight.checks import files, flags
 
-    return files.CHECKS
+    return (*files.CHECKS, *flags.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -130,7 +130,7 @@ def _read_launch(
         )
     walked = Undecided(
         "launch-not-walked",
-        "the launch was read, but neither its flags nor what vLLM makes of them and of the model's config were checked",
+        "the launch's flags were held against the parser; what vLLM makes of them and of the model's config was not",
         decisive=True,
     )
     return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]

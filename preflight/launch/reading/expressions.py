@@ -341,6 +341,10 @@ def _is_class_name(value: External) -> bool:
     return value.dotted.rpartition(".")[2][:1].isupper()
 
 
+_HASHING = (dict, set, frozenset)  #: containers that look up by hash
+_COMPOUND = (list, dict, set, tuple)  #: values that may have no hash, by themselves or by a part
+
+
 def contains(run: Run, container: Object, value: Object) -> bool:
     """``value in container``. Raises NotKnown where the answer is not known."""
     if isinstance(value, Unknown):
@@ -349,6 +353,10 @@ def contains(run: Run, container: Object, value: Object) -> bool:
         return bool(native(run, operator.contains, [container, classes.unwrapped(value)], {}))
     if getattr(container, "stands_in", False):
         return value in container
+    if isinstance(container, _HASHING) and isinstance(value, _COMPOUND):
+        # Python hashes what it looks for, also where nothing is in there; a set is looked for in a set as a frozenset
+        looked_for = frozenset(value) if isinstance(value, set) and not isinstance(container, dict) else value
+        native(run, hash, [looked_for], {})
     if isinstance(container, dict):
         container = list(container)
     doubtful: NotKnown | None = None

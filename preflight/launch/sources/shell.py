@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from preflight.launch.sources.found import Assignment, Doubt, FoundCommand
 from preflight.launch.sources.shell_tokens import REDIRECTIONS, Piece, Scanner, ShellSyntaxError, Token
@@ -27,6 +27,7 @@ class _Variable:
     value: str | tuple[str, ...] | None
     exported: bool = False
     reason: str = ""
+    origin: Origin | None = None  #: where its value was given
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class _Reader:
     ) -> None:
         self.script = Script()
         self._path = path
-        self._variables = {item.name: _Variable(item.value, True) for item in environment}
+        self._variables = {item.name: _Variable(item.value, True, origin=item.origin) for item in environment}
         self._arguments = arguments
         self._conditions: list[int] = []
         self._made = 0
@@ -142,19 +143,21 @@ class _Reader:
             if assigned is not None:
                 name, appends, pieces = assigned
                 if not pieces and at + 1 < len(tokens) and tokens[at + 1].operator == "(":
-                    at = self._array(tokens, at + 2, name, appends, condition)
+                    at = self._array(tokens, at + 2, name, appends, condition, token.line)
                     continue
                 value = "".join(self._fields(pieces, split=False))
                 own.append(Assignment(name, value, Origin(self._path, token.line)))
                 if declaring or self._is_last(tokens, at, own):
-                    self._set(name, value, appends, condition, export=declaring and words[0] == "export")
+                    export = declaring and words[0] == "export"
+                    self._set(name, value, appends, condition, token.line, export)
             else:
                 words.extend(Word(text, Origin(self._path, token.line)) for text in self._fields(token.pieces))
                 declaring = bool(words) and words[0] in _DECLARING
             at += 1
         if not words:
             for item in own:
-                self._set(item.name, item.value, False, condition) if item.name not in self._variables else None
+                if item.name not in self._variables:
+                    self._set(item.name, item.value, False, condition, item.origin.line)
             return max(at, tokens.index(start) + 1)
         self._run(words, own, condition)
         return at
@@ -177,23 +180,32 @@ class _Reader:
         rest = (Piece("text", found.group(4), False),) if found.group(4) else ()
         return found.group(1), bool(found.group(3)), (*rest, *token.pieces[1:])
 
-    def _array(self, tokens: list[Token], at: int, name: str, appends: bool, condition: int | None) -> int:
+    def _array(self, tokens: list[Token], at: int, name: str, appends: bool, condition: int | None, line: int) -> int:
         elements: list[str] = []
         while at < len(tokens) and tokens[at].operator != ")":
             if not tokens[at].operator:
                 elements.extend(self._fields(tokens[at].pieces))
             at += 1
-        self._set(name, tuple(elements), appends, condition)
+        self._set(name, tuple(elements), appends, condition, line)
         return at + 1
 
     def _set(
-        self, name: str, value: str | tuple[str, ...], appends: bool, condition: int | None, export: bool = False
+        self,
+        name: str,
+        value: str | tuple[str, ...],
+        appends: bool,
+        condition: int | None,
+        line: int | None,
+        export: bool = False,
     ) -> None:
+        origin = Origin(self._path, line)
         known = self._variables.get(name)
         exported = export or (known is not None and known.exported)
         if condition is not None:
             if known is None or known.value != value or appends:
-                self._variables[name] = _Variable(None, exported, f"a condition in line {condition} decides on it")
+                self._variables[name] = _Variable(
+                    None, exported, f"a condition in line {condition} decides on it", origin
+                )
             return
         if appends and known is not None:
             if known.value is None:
@@ -203,7 +215,7 @@ class _Reader:
                 value = (*before, *value)
             else:
                 value = (*known.value, value) if isinstance(known.value, tuple) else known.value + value
-        self._variables[name] = _Variable(value, exported)
+        self._variables[name] = _Variable(value, exported, origin=origin)
 
     # -- commands that matter -----------------------------------------------------------------------------------------
 
@@ -213,7 +225,7 @@ class _Reader:
             for word in rest:
                 known = self._variables.get(word)
                 if name == "export" and known is not None:
-                    self._variables[word] = _Variable(known.value, True, known.reason)
+                    self._variables[word] = replace(known, exported=True)
             return
         if name == "unset":
             for word in rest:
@@ -231,7 +243,7 @@ class _Reader:
     def _environment(self, own: list[Assignment]) -> tuple[Assignment, ...]:
         names = {item.name for item in own}
         exported = [
-            Assignment(name, self._text(name), Origin(self._path))
+            Assignment(name, self._text(name), variable.origin or Origin(self._path))
             for name, variable in self._variables.items()
             if variable.exported and name not in names
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
-from preflight.program.evaluate.values import Function, Instance, Opaque, Unknown, Value
+from preflight.program.evaluate.values import Function, Instance, Opaque, Raised, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.program.evaluate.evaluator import Evaluator
@@ -66,6 +66,8 @@ class Comparing:
         if isinstance(container, Instance):
             method = self._evaluator.attributes.of_instance(container, "__contains__")
             return self._evaluator.calls.call(method, [element], {}, "in")
+        if isinstance(container, (dict, set, frozenset)) and isinstance(element, (list, dict)):
+            raise Raised("TypeError", f"unhashable type: '{type(element).__name__}'")
         unknown: Unknown | None = element if isinstance(element, Unknown) else None
         for candidate in self._evaluator.expressions.iterate(container):
             answer = self.same(candidate, element, False)
