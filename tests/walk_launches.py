@@ -8,8 +8,8 @@ from trees import released, transformers
 
 from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
-from preflight.walk.stages import Walk, walk_launch
-from preflight.walk.surroundings import Assumptions
+from preflight.walk.assumptions import Assumptions
+from preflight.walk.stages import Scope, Walk, walk_launch
 from preflight.walk.world import Files, ProgramWorld
 
 #: the transformers that a release was made with
@@ -122,7 +122,7 @@ def launch(
         versions={"vllm": version, "transformers": TRANSFORMERS[version], "torch": "2.9.1"},
     )
     return walk_launch(
-        world, ["--model", "/models/model", *flags], Files(kinds, data), assumptions, construct=construct
+        world, ["--model", "/models/model", *flags], Files(kinds, data), assumptions, Scope(construct=construct)
     )
 
 

@@ -38,6 +38,8 @@ def make_parser():
 def parse(parser, argv):
     """What `vllm serve` does with its arguments before it makes a config."""
     args = parser.parse_args(argv)
+    if getattr(args, "model_tag", None) is not None:
+        args.model = args.model_tag
     validate_parsed_serve_args(args)
     return args
 
@@ -47,6 +49,11 @@ def configure(args):
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
     return AsyncEngineArgs.from_cli_args(args).create_engine_config(UsageContext.OPENAI_API_SERVER)
+
+
+def model_config_of(config):
+    """The model's own config, as transformers has it."""
+    return config.model_config.hf_config
 
 
 def make_runner(config):
@@ -85,6 +92,10 @@ class WithEntries:
     def walked(self, name: str) -> bool:
         """Entry points are walked."""
         return name == ENTRY or self._world.walked(name)
+
+    def installed(self, head: str) -> bool | None:
+        """As the world says."""
+        return self._world.installed(head)
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """As the world says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 class Limits:
     """What a walk may cost."""
 
-    steps: int = 1_500_000  #: pieces of code, per entry point
+    steps: int = 1_500_000  #: pieces of code
+    seconds: float = 20.0  #: of the clock, which only a walk gone astray ever needs
     branch_steps: int = (
         40_000  #: pieces of code in one arm of a condition that is not known, before it enters no more calls
     )
@@ -92,6 +94,10 @@ class Machine:
     assumed: dict[str, str] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
+    end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.end = time.monotonic() + self.limits.seconds
 
     # --- budget and places ---
 
@@ -99,6 +105,8 @@ class Machine:
         self.steps += 1
         if self.steps > self.limits.steps:
             raise GaveUp("walk-budget", f"the walk was ended after {self.limits.steps} steps", self.place())
+        if not self.steps & 1023 and time.monotonic() > self.end:
+            raise GaveUp("walk-time", f"the walk was ended after {self.limits.seconds:g} seconds", self.place())
 
     def spent(self) -> bool:
         """Whether the innermost arm of an unknown condition has used up its steps."""

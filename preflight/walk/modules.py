@@ -41,6 +41,10 @@ class World(Protocol):
         """Whether the source of this module is to be walked, rather than answered from library knowledge."""
         ...
 
+    def installed(self, head: str) -> bool | None:
+        """Whether the package ``head`` is there; None where that is not known."""
+        ...
+
     def lacks(self, module: str, name: str) -> bool:
         """Whether a module that is not walked surely has no such name."""
         ...
@@ -320,9 +324,7 @@ class Modules:
 
     def import_module(self, machine: Machine, name: str) -> Value:
         """``import name``."""
-        missing = machine.library.missing_package(machine, name)
-        if missing is not None:
-            return missing
+        machine.library.missing_package(machine, name)
         found = self.module(machine, name)
         if found is None:
             return self._absent(machine, name)

@@ -7,34 +7,96 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from preflight.model import Fault, Severity, Span, Undecided
+from preflight.model import Fault, Note, Severity, Span, Undecided
 from preflight.model import Value as Shown
+from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.entries import PATH
 from preflight.walk.outcomes import Exit
-from preflight.walk.stages import Found, Walk
+from preflight.walk.stages import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
 #: the check ids of this family
-FLAGS, RAISES, ASSERTION, ATTRIBUTE, TYPE = (
-    "walk-flags",
+RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED = (
     "walk-raise",
     "walk-assertion",
     "walk-missing-attribute",
     "walk-type-error",
+    "config-attribute-demanded",
 )
-IDS = frozenset({FLAGS, RAISES, ASSERTION, ATTRIBUTE, TYPE})
+IDS = frozenset({RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED})
 _SHOWN = 6
 
 
-def faults(walk: Walk, defaults: frozenset[str]) -> Iterator[Fault | Undecided]:
-    """The faults and the open questions of a walk; ``defaults`` are the keys of assumptions that nobody stated."""
+def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> Iterator[Fault | Undecided]:
+    """The faults and the open questions of a walk.
+
+    ``defaults`` are the keys of assumptions that nobody stated; ``flags_told``: the check of the flags has said already
+    that the parser does not take them.
+    """
     for found in walk.found:
-        yield _fault(found, defaults)
+        if found.stage not in _OF_THE_PARSER:
+            yield _fault(found, defaults)
+        elif not flags_told:
+            place, message = found.exit.place, _sentence(found.exit.message)
+            yield Undecided(
+                "walk-parser",
+                f"{_STAGES[found.stage]} refuses the command line where the check of the flags does not: {message}",
+                place.path,
+                place.line,
+                decisive=True,
+            )
+    for lack in walk.lacking:
+        yield _demand(lack)
+    for stop in walk.stopped:
+        place = stop.place if stop.place is None or stop.place.path != PATH else None
+        yield Undecided(
+            stop.id,
+            f"{_STAGES[stop.stage]} is not decided to its end: {stop.reason}",
+            place.path if place else None,
+            place.line if place else None,
+            decisive=True,
+        )
     for doubt in walk.doubts:
         place = doubt.place
         yield Undecided(
             doubt.id, doubt.reason, place.path if place else None, place.line if place else None, doubt.count
         )
+
+
+def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
+    """What the walk rests on that no file says."""
+    if walk.assumed:
+        said = ", ".join(
+            f"{sentence} (stated)" if key in assumptions.stated else sentence
+            for key, sentence in sorted(walk.assumed.items())
+            if key != PLATFORM or key in assumptions.stated
+        )
+        yield Note(f"The launch was walked as on this machine (--assume sets it): {said}.")
+
+
+#: the stages, as a sentence names them
+_STAGES = {
+    "make_parser": "the making of this tree's parser",
+    "parse": "this tree's parser",
+    "configure": "the making of the engine config",
+    "model_config_of": "the model's config",
+    "construct": "the construction of the model",
+    "make_runner": "the making of the model runner",
+    "load_models": "the loading of target and drafter",
+}
+_OF_THE_PARSER = ("make_parser", "parse")
+
+
+def _demand(lack: Lacking) -> Fault:
+    cls = lack.owner.cls.name if isinstance(lack.owner, Instance) else "the value"
+    near = nearest(lack.name, lack.owner) if isinstance(lack.owner, Instance) else []
+    return Fault(
+        check=DEMANDED,
+        span=Span("config.json"),
+        message=f"the model's config has no {lack.path}: this {cls} has no attribute {lack.name}",
+        why="--require-config demands it",
+        help=f"this {cls} has {' and '.join(near)}" if near else None,
+    )
 
 
 def _fault(found: Found, defaults: frozenset[str]) -> Fault:
@@ -62,8 +124,6 @@ def check_of(found: Found) -> str:
     if exit.missing is not None:
         return ATTRIBUTE
     name = exit.cls.name if exit.cls is not None else ""
-    if found.stage == "parse" and name == "SystemExit":
-        return FLAGS
     if name == "AssertionError":
         return ASSERTION
     return TYPE if name == "TypeError" else RAISES
@@ -80,15 +140,7 @@ def _sentence(message: str | None) -> str:
 
 
 def _why(found: Found) -> str:
-    stages = {
-        "make_parser": "the argument parser of this tree cannot be made",
-        "parse": "the argument parser of this tree refuses the command line",
-        "configure": "every way through the making of the engine config ends here",
-        "construct": "every way through the construction of the model ends here",
-        "make_runner": "every way through the making of the model runner ends here",
-        "load_models": "every way through the loading of target and drafter ends here",
-    }
-    return stages[found.stage]
+    return f"every way through {_STAGES[found.stage]} ends here"
 
 
 def _values(exit: Exit) -> Iterator[Shown]:

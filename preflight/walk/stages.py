@@ -10,18 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from preflight.walk import attributes
 from preflight.walk.deep import run_deep
-from preflight.walk.entries import ENTRY, WithEntries
+from preflight.walk.entries import ENTRY, PATH, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.outcomes import Exit, GaveUp, Raised
-from preflight.walk.surroundings import Assumptions, library
-from preflight.walk.values import Const, Instance, Value
+from preflight.walk.surroundings import library
+from preflight.walk.truth import Truth
+from preflight.walk.values import Const, Instance, Place, Unknown, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from preflight.walk.assumptions import Assumptions
     from preflight.walk.modules import World
     from preflight.walk.state import Segment
 
@@ -40,12 +43,35 @@ class Found:
     assumed: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A stage that the walk did not bring to its end for another reason than a fault; what is behind is not decided."""
+
+    stage: str
+    id: str
+    reason: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """An attribute that was demanded of the model's config and is not there: ``name`` of ``owner``, as far as ``path``
+    leads.
+    """
+
+    path: str
+    owner: Value
+    name: str
+
+
 @dataclass(slots=True)
 class Walk:
     """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one."""
 
     found: list[Found] = field(default_factory=list)
+    stopped: list[Stopped] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
+    lacking: list[Lacking] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
     config: Value | None = None
     model: Value | None = None
@@ -53,43 +79,58 @@ class Walk:
     steps: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """How far a launch is walked.
+
+    ``drafter``: on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
+    through the constructor of the target model; ``demanded``: attributes that the model's config must have.
+    """
+
+    drafter: bool = True
+    construct: bool = False
+    demanded: tuple[str, ...] = ()
+
+
 def walk_launch(
     world: World,
     argv: Sequence[str],
     files: Files,
     assumptions: Assumptions,
-    *,
-    drafter: bool = True,
-    construct: bool = False,
+    scope: Scope = Scope(),
+    limits: Limits | None = None,
 ) -> Walk:
-    """Walk ``vllm serve`` with the arguments ``argv`` (the model as ``--model``).
+    """Walk ``vllm serve`` with the arguments ``argv``.
 
-    ``drafter``: go on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
-    walk the constructor of the target model. Raises nothing that the launch may be to blame for: what cannot be walked
-    is a doubt of the result.
+    Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
+    a fault of the walk itself.
     """
-    return run_deep(lambda: _Launch(world, files, assumptions).walk(argv, drafter, construct))
+    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope))
 
 
 class _Launch:
-    def __init__(self, world: World, files: Files, assumptions: Assumptions) -> None:
-        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), Limits())
+    def __init__(self, world: World, files: Files, assumptions: Assumptions, limits: Limits) -> None:
+        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), limits)
         self.result = Walk()
 
-    def walk(self, argv: Sequence[str], drafter: bool, construct: bool) -> Walk:
+    def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
         machine, result = self.machine, self.result
         parser = self.stage("make_parser", [])
         arguments = self.stage("parse", [parser, machine.list(words(argv))]) if parser is not None else None
         config = self.stage("configure", [arguments]) if arguments is not None else None
-        result.config = config
         if isinstance(config, Instance):
+            result.config = config
             self._set_groups(config)
-        if isinstance(config, Instance) and construct:
-            result.model = self.stage("construct", [config])
-        if isinstance(config, Instance) and drafter and self._speculates(config):
-            result.runner = self.stage("make_runner", [config])
-            if isinstance(result.runner, Instance):
-                self.stage("load_models", [result.runner])
+            self._demand(config, scope.demanded)
+            if scope.drafter and self._speculates(config):
+                result.runner = self.stage("make_runner", [config])
+                if isinstance(result.runner, Instance):
+                    self.stage("load_models", [result.runner])
+            if scope.construct:
+                result.model = self.stage("construct", [config])
+        elif config is not None:
+            reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
+            self._stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
         result.doubts = list(machine.doubts.values())
         result.assumed = dict(machine.assumed)
         result.steps = machine.steps
@@ -109,7 +150,11 @@ class _Launch:
                 self._undo(segment, base)
                 exit = decisive(raised)
                 if exit is None:
-                    self._doubt("walk-unknown-raise", f"{name} ends in an exception that is not known", raised.exits[0])
+                    place = raised.exits[0].place
+                    self._stop(name, "walk-unknown-raise", "it ends in an exception that is not known", place)
+                    return None
+                if exit.place.path == PATH:
+                    self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
                     return None
                 function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if function not in functions:
@@ -121,9 +166,30 @@ class _Launch:
                 machine.past.add(fault)
             except GaveUp as gave_up:
                 self._undo(segment, base)
-                machine.doubts[(gave_up.id, name, 0)] = Doubt(gave_up.id, gave_up.reason, gave_up.place)
+                self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
+                return None
+            except RecursionError:
+                self._undo(segment, base)
+                self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
         return None
+
+    def _demand(self, config: Instance, demanded: Sequence[str]) -> None:
+        """Ask the model's config for the attributes that the user demands of it."""
+        if not demanded:
+            return
+        model = self.stage("model_config_of", [config])
+        for path in demanded:
+            owner: Value | None = model
+            for name in path.split("."):
+                if owner is None:
+                    break
+                there, value = attributes.probe(self.machine, owner, name)
+                if there is Truth.NO:
+                    self.result.lacking.append(Lacking(path, owner, name))
+                elif there is Truth.MAYBE:
+                    self._stop("configure", "walk-demand-open", f"whether the config has {path} is not known", None)
+                owner = value if there is Truth.YES else None
 
     def _undo(self, segment: Segment, base: int) -> None:
         state = self.machine.state
@@ -133,8 +199,8 @@ class _Launch:
         self.machine.frames.clear()
         self.machine.arm_ends.clear()
 
-    def _doubt(self, id: str, reason: str, exit: Exit) -> None:
-        self.machine.doubts[(id, exit.place.path, exit.place.line)] = Doubt(id, reason, exit.place)
+    def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
+        self.result.stopped.append(Stopped(stage, id, reason, place))
 
     def _speculates(self, config: Instance) -> bool:
         value = config.content.get("speculative_config")

@@ -7,10 +7,10 @@ assumption it rests on. Nothing here knows a rule of vLLM's; what is answered is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from preflight.walk import texts
+from preflight.walk.assumptions import Assumptions
 from preflight.walk.library.registry import Library
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
@@ -24,29 +24,13 @@ Maker = Callable[["Machine"], Value]
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
-    """What the machine has. ``stated`` names what the user said; the rest are defaults, which a report prints."""
-
-    gpu_count: int = 8
-    gpu_memory: float = 80.0  #: GiB
-    capability: tuple[int, int] = (9, 0)
-    cpu_memory: float = 1024.0  #: GiB
-    platform: str = "cuda"
-    absent: frozenset[str] = frozenset()
-    present: frozenset[str] = frozenset()
-    stated: frozenset[str] = frozenset()
-    variables: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    python: tuple[int, int, int] = (3, 12, 0)
-
-
 def library(assumptions: Assumptions, files: Files) -> Library:
     """The library knowledge of a launch on such a machine."""
     made = Library(_overrides(assumptions))
     made.absent = assumptions.absent
     made.present = assumptions.present
     made.variables = assumptions.variables
+    made.open_variables = assumptions.open_variables
     made.versions = assumptions.versions
     made.cpu_memory = int(assumptions.cpu_memory * GIB)
     made.python = assumptions.python

@@ -29,6 +29,10 @@ class Texts:
         heads = {key.partition(".")[0] for key in self._texts}
         return name.partition(".")[0] in heads
 
+    def installed(self, head: str) -> bool | None:
+        """Packages of no text are taken to be there."""
+        return True
+
     def lacks(self, module: str, name: str) -> bool:
         """Of what is no text nothing is known."""
         return False
@@ -68,6 +72,13 @@ class ProgramWorld:
         if head == "transformers":
             return name in _CONFIGURATION or ".configuration_" in name or ".heterogeneity." in name
         return name in _STANDARD
+
+    def installed(self, head: str) -> bool | None:
+        """Whether a package is there: one that is not found is missing only from a whole environment."""
+        from preflight.program import ModuleKind
+
+        kind = self._program.module(head).spec.kind
+        return None if kind is ModuleKind.UNKNOWN else kind is not ModuleKind.ABSENT
 
     def lacks(self, module: str, name: str) -> bool:
         """A name that transformers surely does not have."""
@@ -114,18 +125,21 @@ def _shown_path(path: str, name: str) -> str:
 
 
 class Files:
-    """What the launch is known to have of files: ``folders`` and ``texts`` by path; everything else is not known."""
+    """What the launch is known to have of files, by path: ``kinds`` are ``file``, ``folder`` (known wholly: what is
+    not listed in it is not there) and ``partly`` (a folder of which only the listed files are known); ``data`` is the
+    content of JSON files. Everything else is not known.
+    """
 
     def __init__(self, kinds: dict[str, str] | None = None, data: dict[str, Any] | None = None) -> None:
         self.kinds = kinds or {}
         self.data = data or {}
 
     def kind(self, path: str) -> str | None:
-        """``file``, ``folder``, ``nothing``, or None where that is not known."""
+        """``file``, ``folder``, ``partly``, ``nothing``, or None where that is not known."""
         path = path.rstrip("/")
         known = self.kinds.get(path)
         if known is not None:
             return known
-        parent = path.rpartition("/")[0]
-        # a folder that is known is known wholly
-        return "nothing" if self.kinds.get(parent) == "folder" else None
+        parent = self.kinds.get(path.rpartition("/")[0])
+        # the small files beside a config.json would have been fetched, or copied, with it
+        return "nothing" if parent == "folder" or (parent == "partly" and path.endswith(".json")) else None

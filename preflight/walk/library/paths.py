@@ -29,7 +29,8 @@ def path_attribute(machine: Machine, path: PurePosixPath, name: str) -> Value | 
             kind = machine.library.files.kind(str(path))
             if kind is None:
                 return machine.unknown(f"whether {path} is there", cls=machine.natives.bool)
-            return Const(kind != "nothing" if name == "exists" else kind == ("file" if name == "is_file" else "folder"))
+            wanted = {"exists": ("file", "folder", "partly"), "is_file": ("file",), "is_dir": ("folder", "partly")}
+            return Const(kind in wanted[name])
 
         return Builtin(f"Path.{name}", probe)
     if name == "open":
@@ -141,11 +142,9 @@ def _import_module(machine: Machine, arguments: Arguments, keywords: Keywords) -
 def _find_spec(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     name = operands.payload(arguments[0])
     if isinstance(name, Const):
-        head = str(name.value).partition(".")[0]
-        if head in machine.library.absent:
-            return NONE
-        if head in machine.library.present:
-            return machine.unknown("the spec of a package", truthy=True)
+        there = machine.library.installed(machine, str(name.value))
+        if there is not None:
+            return machine.unknown("the spec of a package", truthy=True) if there else NONE
     return machine.unknown("whether a package is installed")
 
 
@@ -224,7 +223,7 @@ def _commit_hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
 @function("huggingface_hub.try_to_load_from_cache", "huggingface_hub.file_download.try_to_load_from_cache")
 def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
-    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
+    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) in ("folder", "partly"):
         if str(repository.value).count("/") > 1:
             machine.fail(
                 "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
@@ -239,7 +238,7 @@ def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
 )
 def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
-    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) == "folder":
+    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) in ("folder", "partly"):
         # a path is no name of a repository: the hub's client refuses it before it asks anybody
         machine.fail(
             "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
@@ -252,7 +251,7 @@ def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """The revision of a folder is the one that was asked for."""
     folder = operands.payload(arguments[0])
-    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) == "folder":
+    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) in ("folder", "partly"):
         return keywords.get("revision", arguments[1] if len(arguments) > 1 else NONE)
     machine.may_raise("the revision of a repository of the hub")
     return machine.unknown("the revision of a repository of the hub")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk.outcomes import Raised, fork
@@ -112,9 +112,11 @@ class Library:
         #: packages that surely are
         self.present: frozenset[str] = frozenset()
         #: the versions of installed distributions, by name
-        self.versions: dict[str, str] = {}
+        self.versions: Mapping[str, str] = {}
         #: the environment variables of the launch: these and no others
-        self.variables: dict[str, str] = {}
+        self.variables: Mapping[str, str] = {}
+        #: those that the launch sets to what is not known
+        self.open_variables: tuple[str, ...] = ()
         #: sizes of the parallel groups of the launch, once they are known
         self.groups: dict[str, int] = {}
         #: bytes of the machine's memory
@@ -125,9 +127,12 @@ class Library:
 
     def environment(self, machine: Machine) -> Value:
         """``os.environ`` of the launch."""
-        return machine.strings(
-            {name: Const(text, f"environment variable {name}") for name, text in self.variables.items()}
-        )
+        known: dict[str, Value] = {
+            name: Const(text, f"environment variable {name}") for name, text in self.variables.items()
+        }
+        for name in self.open_variables:
+            known[name] = machine.unknown(f"the environment variable {name}", cls=machine.natives.str)
+        return machine.strings(known)
 
     # --- names ---
 
@@ -187,11 +192,20 @@ class Library:
             return External(dotted)
         return None
 
-    def missing_package(self, machine: Machine, name: str) -> Value | None:
-        """Raises ModuleNotFoundError for a package that is surely not installed."""
-        if name.partition(".")[0] in self.absent:
+    def installed(self, machine: Machine, name: str) -> bool | None:
+        """Whether the package that ``name`` belongs to is installed; None where that is not known."""
+        head = name.partition(".")[0]
+        if head in self.absent:
+            return False
+        return True if head in self.present else machine.modules.world.installed(head)
+
+    def missing_package(self, machine: Machine, name: str) -> None:
+        """Raises ModuleNotFoundError for a package that is surely not installed; one that may not be, may raise it."""
+        there = self.installed(machine, name)
+        if there is False:
             machine.fail("ModuleNotFoundError", f"No module named '{name}'")
-        return None
+        if there is None:
+            machine.may_raise(f"whether {name} is installed is not known")
 
     def module_attribute(self, machine: Machine, module: ModuleValue, name: str) -> Value | None:
         """An attribute of a module of the tree that is answered instead of walked."""
