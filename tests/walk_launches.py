@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from trees import released, transformers
-
 from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
 from preflight.walk.assumptions import Assumptions
 from preflight.walk.stages import Scope, Walk, walk_launch
 from preflight.walk.world import Files, ProgramWorld
+from tests.trees import released, transformers
 
 #: the transformers that a release was made with
 TRANSFORMERS = {"0.16.0": "4.57.6", "0.18.1": "4.57.6", "0.20.2": "4.57.6", "0.33.0": "5.24.0"}
@@ -94,6 +93,14 @@ LLAMA: dict[str, Any] = {
 EAGLE3 = '{"method": "eagle3", "model": "/models/drafter", "num_speculative_tokens": 5}'
 KIMI = ("--tensor-parallel-size", "8", "--trust-remote-code")
 
+LLAMA_MODEL = "vllm/model_executor/models/llama.py"
+SPECULATIVE = "vllm/config/speculative.py"
+DRAFTING = "vllm/v1/spec_decode/eagle.py"
+RUNNER = "vllm/v1/worker/gpu_model_runner.py"
+KIMI_MODEL = "vllm/model_executor/models/kimi_k25.py"
+DEEPSEEK = "vllm/model_executor/models/deepseek_v2.py"
+SPECULATION = ("--speculative-config", EAGLE3)
+
 
 def launch(
     version: str,
@@ -156,3 +163,46 @@ def replaced(text: str, *pairs: tuple[str, str]) -> bytes:
 def line_of(text: str, part: str) -> int:
     """The line on which ``part`` begins."""
     return text[: text.index(part)].count("\n") + 1
+
+
+# --- the patches of the incident, one after the other ---
+
+
+def listed() -> dict[str, bytes]:
+    """The patch of the first fault: the model type is in the white list."""
+    return {
+        SPECULATIVE: replaced(
+            source("0.16.0", SPECULATIVE), ('"afmoe",\n        ]', '"afmoe",\n            "kimi_k2",\n        ]')
+        )
+    }
+
+
+def token() -> dict[str, bytes]:
+    """And that of the second: the drafter takes the name that this config has."""
+    old = (
+        "            else:\n                self.model.config.image_token_index = (\n"
+        "                    target_model.config.image_token_index"
+    )
+    new = (
+        '            elif self.get_model_name(target_model) == "KimiK25ForConditionalGeneration":\n'
+        "                self.model.config.image_token_index = target_model.config.media_placeholder_token_id\n"
+    )
+    return {**listed(), DRAFTING: replaced(source("0.16.0", DRAFTING), (old, new + old))}
+
+
+def interface() -> dict[str, bytes]:
+    """And that of the third: both model classes have the interface."""
+    kimi = replaced(
+        source("0.16.0", KIMI_MODEL),
+        ("SupportsMultiModal,", "SupportsEagle3, SupportsMultiModal,"),
+        (
+            "SupportsMultiModal, SupportsPP, SupportsQuant\n",
+            "SupportsMultiModal, SupportsPP, SupportsQuant, SupportsEagle3\n",
+        ),
+    )
+    deepseek = replaced(
+        source("0.16.0", DEEPSEEK),
+        ("import MixtureOfExperts, SupportsEagle,", "import MixtureOfExperts, SupportsEagle, SupportsEagle3,"),
+        ("SupportsLoRA, SupportsEagle\n", "SupportsLoRA, SupportsEagle, SupportsEagle3\n"),
+    )
+    return {**token(), KIMI_MODEL: kimi, DEEPSEEK: deepseek}

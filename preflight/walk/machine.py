@@ -54,7 +54,7 @@ class Limits:
     """What a walk may cost."""
 
     steps: int = 1_500_000  #: pieces of code
-    seconds: float = 20.0  #: of the clock, which only a walk gone astray ever needs
+    seconds: float = 20.0  #: of the processor, which only a walk gone astray ever needs
     branch_steps: int = (
         40_000  #: pieces of code in one arm of a condition that is not known, before it enters no more calls
     )
@@ -97,7 +97,7 @@ class Machine:
     end: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.end = time.monotonic() + self.limits.seconds
+        self.end = time.thread_time() + self.limits.seconds
 
     # --- budget and places ---
 
@@ -105,7 +105,7 @@ class Machine:
         self.steps += 1
         if self.steps > self.limits.steps:
             raise GaveUp("walk-budget", f"the walk was ended after {self.limits.steps} steps", self.place())
-        if not self.steps & 1023 and time.monotonic() > self.end:
+        if not self.steps & 1023 and time.thread_time() > self.end:
             raise GaveUp("walk-time", f"the walk was ended after {self.limits.seconds:g} seconds", self.place())
 
     def spent(self) -> bool:

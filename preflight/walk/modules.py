@@ -64,6 +64,8 @@ class Body:
     changing: dict[str, list[int]] = field(default_factory=dict)
     stars: list[int] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
+    #: statements that are being run now, innermost last
+    running: list[int] = field(default_factory=list)
     #: names of imports of several names that were bound one by one
     imported: set[tuple[int, str]] = field(default_factory=set)
     #: names of which every statement was run
@@ -216,6 +218,7 @@ class Modules:
         else:
             body.done.add(index)
         try:
+            body.running.append(index)
             with self.outside(machine, body.frame):
                 previous = body.frame.node
                 try:
@@ -226,6 +229,8 @@ class Modules:
             if partial is None:
                 body.failed[index] = raised.exits
             raise
+        finally:
+            body.running.pop()
 
     # --- names ---
 
@@ -236,15 +241,21 @@ class Modules:
             return module.content[name]
         binding = body.binding.get(name)
         if binding is not None:
+            every = (*binding, *body.changing.get(name, ()))
+            # while a statement runs, those behind it have not run yet; only what is bound behind it alone was reached
+            # in another order than Python's
+            end = body.running[-1] if body.running else len(body.source.tree.body)
+            due = every if binding[0] >= end else tuple(index for index in every if index < end)
             pending = [
                 index
-                for index in (*binding, *body.changing.get(name, ()))
+                for index in due
                 if (index not in body.done and (index, name) not in body.imported)
                 or (index in body.failed and name not in module.content)
             ]
             for index in sorted(set(pending)):
                 self._run(machine, module, body, index, name)
-            body.settled.add(name)
+            if len(due) == len(every):
+                body.settled.add(name)
         found = module.content.get(name)
         if found is not None:
             return found

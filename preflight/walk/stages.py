@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from preflight.walk.modules import World
     from preflight.walk.state import Segment
 
+#: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
+_OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
 #: a stage is walked again at most so often
 MOST_FAULTS = 12
 
@@ -155,6 +157,9 @@ class _Launch:
                     return None
                 if exit.place.path == PATH:
                     self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
+                    return None
+                if exit.cls is not None and exit.cls.name in _OF_NAMES:
+                    self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
                 function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if function not in functions:
