@@ -8,6 +8,22 @@ from walk_programs import possible_values, run_real, walk
 from preflight.walk.values import Unknown
 
 PROGRAMS = {
+    "a base class that a branch binds, and a later branch that registers the class": """
+class Late:
+    pass
+NEW = len("ab") == 2
+if NEW:
+    Base = Late
+else:
+    Base = object
+seen = []
+class C(Base):
+    pass
+if NEW:
+    seen.append(C.__name__)
+def main(a, b):
+    return [base.__name__ for base in C.__mro__], seen
+""",
     "closures and nonlocal": """
 def main(a, b):
     total = 0

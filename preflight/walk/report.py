@@ -56,6 +56,11 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             place.line if place else None,
             decisive=True,
         )
+    if walk.config is not None and walk.model is None:
+        yield Undecided(
+            "model-not-constructed",
+            "the engine config was walked to its end; the constructors of the model's layers were not",
+        )
     for doubt in walk.doubts:
         place = doubt.place
         yield Undecided(

@@ -158,6 +158,9 @@ class _Launch:
                 if exit.place.path == PATH:
                     self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
                     return None
+                if "/heterogeneity/" in exit.place.path:
+                    self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
+                    return None
                 if exit.cls is not None and exit.cls.name in _OF_NAMES:
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
