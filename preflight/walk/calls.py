@@ -160,7 +160,7 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
     finally:
         machine.frames.pop()
     if outcome is NEXT:
-        outcome = Return(NONE)
+        outcome = Return(machine.unknown("what comes of a call behind a fault") if frame.past else NONE)
     if _waiting(machine, base):
         outcome = settle(
             machine, collect(machine, base, outcome), f"depends on a condition in {function.qualname} that is not known"

@@ -26,6 +26,7 @@ class Frame(Store):
         "name",
         "node",
         "owner",
+        "past",
         "scope",
     )
 
@@ -46,6 +47,8 @@ class Frame(Store):
         self.conditions: list[Condition] = []
         #: the exceptions whose handlers are being walked, innermost last, for a bare ``raise``
         self.caught: list[Value] = []
+        #: whether it was walked past a raise that was found before: how Python would go on is not known
+        self.past = False
 
     @property
     def path(self) -> str:

@@ -116,6 +116,18 @@ def _mentioned(statement: ast.stmt) -> set[str]:
     return found
 
 
+def _registers(statement: ast.stmt, body: Body) -> bool:
+    """Whether a statement calls a function of the same module, for what it does alone."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and not call.args
+        and not call.keywords
+        and call.func.id in body.binding
+    )
+
+
 class Modules:
     """The modules of one walk."""
 
@@ -123,6 +135,7 @@ class Modules:
         self.world = world
         self._known: dict[str, ModuleValue | External | None] = {}
         self._bodies: dict[str, Body] = {}
+        self._arrived: set[str] = set()
         #: serials of what module bodies make: older than everything a walk makes
         self._early = -(10**15)
 
@@ -339,7 +352,24 @@ class Modules:
         found = self.module(machine, name)
         if found is None:
             return self._absent(machine, name)
+        self._arrive(machine, name)
         return found
+
+    def _arrive(self, machine: Machine, name: str) -> None:
+        """Packages fill registries when they are imported: the calls of their own functions at their top level, which
+        bind no name that anybody would ask for.
+        """
+        while name and name not in self._arrived:
+            self._arrived.add(name)
+            body = self._bodies.get(name)
+            module = self._known.get(name)
+            if body is not None and body.source.package and isinstance(module, ModuleValue):
+                for index, statement in enumerate(body.source.tree.body):
+                    if _registers(statement, body):
+                        self._run(machine, module, body, index, None)
+            name = name.rpartition(".")[0]
+            if name:
+                self.module(machine, name)
 
     def _absent(self, machine: Machine, name: str) -> Value:
         machine.fail("ModuleNotFoundError", f"No module named '{name}'")

@@ -114,6 +114,7 @@ class _Launch:
     def __init__(self, world: World, files: Files, assumptions: Assumptions, limits: Limits) -> None:
         self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), limits)
         self.result = Walk()
+        self.missing: set[tuple[str, str]] = set()
 
     def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
         machine, result = self.machine, self.result
@@ -165,7 +166,7 @@ class _Launch:
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
                 function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
-                if function not in functions:
+                if function not in functions and not self._again(exit):
                     self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
                 functions.add(function)
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
@@ -181,6 +182,16 @@ class _Launch:
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
         return None
+
+    def _again(self, exit: Exit) -> bool:
+        """Whether the same attribute was found missing from the same kind of object."""
+        if exit.missing is None or not isinstance(exit.missing[0], Instance):
+            return False
+        key = (exit.missing[0].cls.name, exit.missing[1])
+        if key in self.missing:
+            return True
+        self.missing.add(key)
+        return False
 
     def _demand(self, config: Instance, demanded: Sequence[str]) -> None:
         """Ask the model's config for the attributes that the user demands of it."""

@@ -246,6 +246,7 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
 def _raise(machine: Machine, node: ast.Raise) -> Outcome:
     frame = machine.frame
     if machine.is_past("raise"):
+        frame.past = True
         return NEXT
     if node.exc is None:
         caught = next((scope.caught[-1] for scope in reversed(machine.frames) if scope.caught), None)
