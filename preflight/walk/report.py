@@ -40,7 +40,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             place, message = found.exit.place, _sentence(found.exit.message)
             yield Undecided(
                 "walk-parser",
-                f"{_STAGES[found.stage]} refuses the command line where the check of the flags does not: {message}",
+                f"{_STAGES[found.stage]} fails in the walk where it does not in the check of the flags: {message}",
                 place.path,
                 place.line,
                 decisive=True,

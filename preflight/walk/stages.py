@@ -119,7 +119,9 @@ class _Launch:
     def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
         machine, result = self.machine, self.result
         parser = self.stage("make_parser", [])
-        arguments = self.stage("parse", [parser, machine.list(words(argv))]) if parser is not None else None
+        arguments = None
+        if parser is not None and not result.found:
+            arguments = self.stage("parse", [parser, machine.list(words(argv))])
         config = self.stage("configure", [arguments]) if arguments is not None else None
         if isinstance(config, Instance):
             result.config = config
