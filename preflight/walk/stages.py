@@ -18,7 +18,7 @@ from preflight.walk.modules import Modules
 from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Const, Instance, Place, Unknown, Value
+from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class _Launch:
             result.config = config
             self._set_groups(config)
             self._demand(config, scope.demanded)
+            self._know_model(config)
             if scope.drafter and self._speculates(config):
                 result.runner = self.stage("make_runner", [config])
                 if isinstance(result.runner, Instance):
@@ -184,6 +185,17 @@ class _Launch:
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
         return None
+
+    def _know_model(self, config: Instance) -> None:
+        """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
+        found: Value | None = config
+        for name in ("model_config", "hf_config"):
+            found = found.content.get(name) if isinstance(found, Instance) else found
+            if isinstance(found, Perhaps):
+                found = found.value
+        if isinstance(found, Unknown):
+            reason = f"the model's config is not known: {found.reason}"
+            self._stop("configure", "walk-model-config-unknown", reason, found.place)
 
     def _again(self, exit: Exit) -> bool:
         """Whether the same attribute was found missing from the same kind of object."""
