@@ -74,7 +74,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One station on the way to the finding; a trail has the outermost first."""
+    """One station on the way to the finding; a trail has the outermost first.
+
+    Without a ``function`` it is no call: ``note`` then says what the line has to do with the finding.
+    """
 
     path: str
     line: int

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
-from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Undecided, Verdict
+from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
 if TYPE_CHECKING:
-    from preflight.launch.command import LaunchRequest
     from preflight.launch.launch import Launch
+    from preflight.launch.request import LaunchRequest
     from preflight.model import LaunchFacts
     from preflight.program import Program
     from preflight.rulebook import Rule, Rulebook
+    from preflight.syntax.cst import CstParser
     from preflight.tree import Tree
 
 
@@ -35,9 +36,16 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags, walked
+    from preflight.checks import files, flags, imports, names, patches, walked
 
-    return (*files.CHECKS, *flags.CHECKS, *walked.CHECKS)
+    return (
+        *patches.CHECKS,
+        *files.CHECKS,
+        *imports.CHECKS,
+        *names.CHECKS,
+        *flags.CHECKS,
+        *walked.CHECKS,
+    )
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -52,12 +60,12 @@ def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Ruleboo
     return load_rulebook(extra=extra, known_checks=ids, cache=cache)
 
 
-def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Report:
+def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: CstParser) -> Report:
     """Run every check on ``tree`` and put what they find into one report.
 
-    ``environ`` is where the user's cache folder is looked up. Raises RuleFileError and UsageError (an unknown
-    selector). A fault in a check is not caught here: it is ours, and the
-    caller turns it into exit code 3.
+    ``environ`` is where the user's cache folder is looked up; ``cst`` may have been started before the tree was opened.
+    Raises RuleFileError and UsageError (an unknown selector). A fault in a check is not caught here: it is ours, and
+    the caller turns it into exit code 3.
     """
     from preflight.syntax.source import SourceStore
 
@@ -77,7 +85,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
 
     launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
     paths = _paths(tree, request.options)
-    context = Context(tree, sources, rulebook, paths, program_of_tree, request.options, launch)
+    context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
     undecided: list[Undecided] = [*tree.undecided, *unread]
     notes = list(tree.notes)
@@ -97,6 +105,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str]) -> Repo
     findings = _findings(faults, by_check, by_code)
     findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook, frozenset(by_code))
     findings += _findings(housekeeping, by_check, by_code)
+    findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))
     used = {finding.rule for finding in ordered}
@@ -168,6 +177,19 @@ def _findings(faults: Iterable[Fault], by_check: dict[str, Rule], by_code: dict[
         if rule is not None:
             findings.append(Finding(rule.code, rule.name, fault.severity or rule.severity, fault, ""))
     return findings
+
+
+def _with_diff(finding: Finding, tree: Tree) -> Finding:
+    """The finding with the line of the diff that made its place, if a diff did."""
+    span = finding.span
+    marks = tree.marks.get(span.path)
+    if marks is None or span.line is None:
+        return finding
+    made = next((mark for mark in marks[span.line - 1 : span.end_line or span.line] if mark is not None), None)
+    if made is None:
+        return finding
+    step = Step(made.diff, made.line, "", "made by")
+    return replace(finding, fault=replace(finding.fault, trail=(step, *finding.fault.trail)))
 
 
 def _fingerprinted(findings: Iterable[Finding]) -> Iterable[Finding]:

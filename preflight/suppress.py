@@ -82,7 +82,7 @@ def apply_suppressions(
             hit = [finding for finding in left if _matches(suppression, finding, rulebook)]
             left = [finding for finding in left if finding not in hit]
             if not hit and _asked_for(suppression, rulebook, active):
-                faults.append(_unused(suppression, source))
+                faults.append(_unused(suppression, source, rulebook))
     return left, faults
 
 
@@ -134,7 +134,19 @@ def _without_reason(suppression: Suppression, source: Source) -> Fault:
     )
 
 
-def _unused(suppression: Suppression, source: Source) -> Fault:
+def _unused(suppression: Suppression, source: Source, rulebook: Rulebook) -> Fault:
+    unknown = [code for code in suppression.codes if rulebook.find(code) is None]
+    if unknown:
+        from preflight.rulebook.near import did_you_mean
+
+        known = [rule.name for rule in rulebook.rules]  # a code that is near another in its digits means nothing
+        return _fault(
+            UNUSED,
+            suppression,
+            source,
+            f"this suppression names `{unknown[0]}`, and there is no such rule",
+            f"{did_you_mean(unknown[0], known)}`preflight rules` lists them",
+        )
     codes = ", ".join(suppression.codes)
     return _fault(
         UNUSED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from preflight.launch.command import LaunchRequest
 from preflight.launch.launch import Launch, read_launch
+from preflight.launch.request import LaunchRequest
 from preflight.program import Program
 from tests.programs import program_of
 
@@ -203,7 +203,7 @@ def add_arguments(parser):
     for name, options in keywords(EngineConfig).items():
         flags = ["-tp"] if name == "tensor_parallel_size" else []
         group.add_argument(*flags, "--" + name.replace("_", "-"), **options)
-    parser.add_argument("--old-thing", action="store_true", help="[DEPRECATED] without effect. Drop it.", deprecated=True)
+    parser.add_argument("--old-thing", action="store_true", help="[DEPRECATED] Drop it.", deprecated=True)
     parser.add_argument("--strict-env", dest="fail_on_environ_validation", action=BooleanOptionalAction, default=False)
     current_platform.register(parser)
     return parser

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from preflight.cli import main
 from tests.minitree import make_tree
@@ -368,3 +369,50 @@ def test_closed_streams_change_no_exit_code(tmp_path: Path, closed: str) -> None
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [('ignore = ["PF777"]', "PF777"), ('overlay = ["nosuch"]', "nosuch"), ('python = "nosuch"', "nosuch")],
+)
+def test_what_the_configuration_got_wrong_is_told_with_its_file(
+    line: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preflight.toml").write_text(line + "\n")
+    site = make_tree(tmp_path / "site", RELEASE)
+    code, report = json_of(capsys, "check", "--vllm-site-packages", str(site))
+    assert code == 2
+    assert str(tmp_path / "preflight.toml") in report["error"]["message"]
+    assert value in report["error"]["message"]
+
+
+def test_what_an_option_got_wrong_is_not_put_on_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preflight.toml").write_text('ignore = ["PF104"]\n')
+    site = make_tree(tmp_path / "site", RELEASE)
+    code, report = json_of(capsys, "check", "--vllm-site-packages", str(site), "--ignore", "PF777")
+    assert code == 2
+    assert "preflight.toml" not in report["error"]["message"]
+
+
+def test_the_hooks_of_pre_commit_run_commands_that_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hooks = yaml.safe_load((Path(__file__).parents[1] / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert [hook["id"] for hook in hooks] == ["preflight", "preflight-rules"]
+    for hook in hooks:
+        program, *words = hook["entry"].split()
+        assert (program, hook["pass_filenames"], hook["require_serial"]) == ("preflight", False, True)
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--help"])
+        assert ended.value.code == 0
+        assert all(word in capsys.readouterr().out for word in words if word.startswith("--"))
+
+
+def test_a_broken_rule_file_of_the_repository_stops_its_hook(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "preflight.toml").write_text('rules = ["mine"]\n')
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "PF999-mine.toml").write_text('code = "PF999"\n')
+    assert main(["rules"]) == 2
+    assert "PF999-mine.toml" in capsys.readouterr().err

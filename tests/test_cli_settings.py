@@ -18,10 +18,10 @@ def test_the_nearest_file_upward_decides(tmp_path: Path) -> None:
     (tmp_path / "preflight.toml").write_text('vllm = "0.16.0"\n')
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert load_settings(inner).vllm == "0.16.0"
+    assert load_settings(inner).vllm == ("0.16.0",)
     (tmp_path / "a" / "pyproject.toml").write_text('[tool.preflight]\nvllm = "0.18.1"\nignore = ["PF104"]\n')
     settings = load_settings(inner)
-    assert (settings.vllm, settings.ignore) == ("0.18.1", ("PF104",))
+    assert (settings.vllm, settings.ignore) == (("0.18.1",), ("PF104",))
 
 
 def test_a_pyproject_of_something_else_is_passed_over(tmp_path: Path) -> None:

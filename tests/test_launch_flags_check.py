@@ -17,8 +17,8 @@ from preflight.checks.flags import (
     VARIABLE,
     check_flags,
 )
-from preflight.launch.command import LaunchRequest
 from preflight.launch.launch import read_launch
+from preflight.launch.request import LaunchRequest
 from preflight.model import Fault, Severity, Undecided
 from preflight.program import Program
 from tests.launch_tree import FILES, mini_program

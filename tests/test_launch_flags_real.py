@@ -11,7 +11,6 @@ import pytest
 
 from preflight.checks.flags import UNKNOWN, check_flags
 from preflight.launch import conversion
-from preflight.launch.command import LaunchRequest
 from preflight.launch.entry import ProgramSource, console_script
 from preflight.launch.facts import launch_facts
 from preflight.launch.launch import Launch, read_launch
@@ -20,6 +19,7 @@ from preflight.launch.parsing import CommandReading, Parsed, read_command
 from preflight.launch.reading.argparsing import Namespace
 from preflight.launch.reading.expressions import items
 from preflight.launch.reading.values import Instance, Unknown
+from preflight.launch.request import LaunchRequest
 from preflight.model import Fault
 from preflight.program import FactsCache, Program
 from preflight.tree import TreeRequest, open_tree

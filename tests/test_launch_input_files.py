@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflight.errors import UsageError
-from preflight.launch.command import LaunchRequest, find_commands
+from preflight.launch.command import find_commands
 from preflight.launch.documents import DocumentError, load_plain, read_documents
 from preflight.launch.errors import LaunchError
 from preflight.launch.programs import Program, Script, programs_of
+from preflight.launch.request import LaunchRequest
 from preflight.launch.sources.found import FoundCommand
 from preflight.launch.unresolved import is_open
 from preflight.launch.words import Word
@@ -48,9 +49,9 @@ def _found(folder: Path, name: str, text: str, *environment: str):
         ("nsys profile -o out --trace=cuda vllm serve M", None, "serve M"),
         ("python -m vllm.entrypoints.openai.api_server --model M", "vllm.entrypoints.openai.api_server", "--model M"),
         ("python3.12 -u -X dev -m vllm.entrypoints.openai.api_server", "vllm.entrypoints.openai.api_server", ""),
-        ("/usr/bin/python3 /opt/x/vllm/entrypoints/openai/api_server.py --model M", "vllm.entrypoints.openai.api_server", "--model M"),
+        ("/usr/bin/python3 /opt/x/vllm/entrypoints/api.py --model M", "vllm.entrypoints.api", "--model M"),
         ("python /opt/venv/bin/vllm serve M", None, "serve M"),
-        ("torchrun --nproc-per-node 8 -m vllm.entrypoints.openai.api_server --model M", "vllm.entrypoints.openai.api_server", "--model M"),
+        ("torchrun --nproc-per-node 8 -m vllm.entrypoints.api --model M", "vllm.entrypoints.api", "--model M"),
         ("accelerate launch --num_processes 2 -m vllm.x", "vllm.x", ""),
         ("docker run --rm -it --gpus all -v /a:/b vllm/vllm-openai:v0.16.0 --model M", None, "--model M"),
     ],

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from preflight.launch.checkpoint import MAX_BYTES, ModelFiles, read_config, read_model
-from preflight.launch.command import LaunchRequest
 from preflight.launch.errors import LaunchError
 from preflight.launch.facts import launch_facts
 from preflight.launch.hub import locate
 from preflight.launch.launch import read_launch
+from preflight.launch.request import LaunchRequest
 from preflight.program import Program
 from tests.launch_tree import mini_program, read
 

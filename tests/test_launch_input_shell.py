@@ -90,7 +90,8 @@ wait
     "arguments": 'vllm "$1" "$2" $2 "$@" "$#x"\nset -- other\nvllm "$@"\n'.replace(' "$#x"', ""),
     "special quotes": "vllm $'a\\tb\\'c' \"a\\\nb\" 'x\ny' -- --x=\"y z\" a=b\n",
     "assignments before a command stay with it": "A=2\nA=3 vllm $A\nexport B=4 C=5\nvllm $B$C\n",
-    "conditions": "if true; then\n  vllm a\nfi\nfor i in 1; do vllm b; done\ncase x in x) vllm c;; esac\n[[ a == a ]] && vllm d\n",
+    "conditions": "if true; then\n  vllm a\nfi\nfor i in 1; do vllm b; done\ncase x in x) vllm c;; esac\n",
+    "tests": "[[ a == a ]] && vllm d\n[ -n x ] && vllm e\n",
     "functions": "start() {\n  vllm inside\n}\nstart\n",
     "unusual spacing": "vllm\ta   b;vllm c;;\n".replace(";;", ";") + "vllm d # x\n\n\n  vllm e\r\n".replace("\r", ""),
     "braces that are not expansions": 'vllm {a} {"k":1} \'{"k": [1, 2]}\' "{\\"k\\": 1}" }\n',
@@ -103,32 +104,10 @@ def test_the_words_are_those_that_bash_gives(name: str, tmp_path: Path):
 
 
 _PIECES = st.sampled_from(
-    (
-        "a",
-        "b c",
-        "$V",
-        "${V}",
-        '"$V"',
-        '"x $W y"',
-        "'$V'",
-        "\\ ",
-        "\\\n",
-        '"${W:-d e}"',
-        "${E:-f g}",
-        "${A[@]}",
-        '"${A[@]}"',
-        "--x=",
-        "1",
-        '"\\""',
-        "'{\"k\": 1}'",
-        "$'t\\n'",
-        "#",
-        "=",
-        '""',
-        "$E",
-        "'",
-        '"',
-    )  # fmt: skip
+    [
+        *("a", "b c", "$V", "${V}", '"$V"', '"x $W y"', "'$V'", "\\ ", "\\\n", '"${W:-d e}"', "${E:-f g}", "${A[@]}"),
+        *('"${A[@]}"', '"${A[*]}"', "--x=", "1", '"\\""', "'{\"k\": 1}'", "$'t\\n'", "#", "=", '""', "$E", "'", '"'),
+    ]
 )
 
 

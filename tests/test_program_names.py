@@ -157,6 +157,12 @@ def test_cycles_end(tmp_path: Path) -> None:
         assert program.resolve(module, name).exists is not Truth.YES, (module, name)
 
 
+def test_a_package_may_import_its_modules_out_of_itself(tmp_path: Path) -> None:
+    files = {"vllm/p/__init__.py": "from vllm.p import q as q\nfrom . import r\n", "vllm/p/q.py": "", "vllm/p/r.py": ""}
+    program = program_of(tmp_path, files)
+    assert [target(program, "vllm.p", name) for name in "qr"] == ["vllm.p.q", "vllm.p.r"]
+
+
 def test_a_long_chain_of_reexports_is_no_recursion_error(tmp_path: Path) -> None:
     files = {f"vllm/m{i}.py": f"from vllm.m{i + 1} import x\n" for i in range(150)}
     files["vllm/m150.py"] = "def x(): ...\n"
@@ -210,6 +216,7 @@ def test_a_hole_is_unknown_and_never_missing(tmp_path: Path) -> None:
     "text",
     [
         "def fill():\n    globals()['x'] = 1\nfill()\n",
+        "def __setattr__(name, value):\n    if name in NAMES:\n        globals()[name] = value\n",
         "from torchthing import *\n",
         "import sys\nsetattr(sys.modules[__name__], 'x', 1)\n",
         "def f():\n    global x\n    x = 1\n",
@@ -217,6 +224,12 @@ def test_a_hole_is_unknown_and_never_missing(tmp_path: Path) -> None:
 )
 def test_names_that_may_be_made_at_run_time_are_not_missing(tmp_path: Path, text: str) -> None:
     assert program_of(tmp_path, {"vllm/m.py": text}).resolve("vllm.m", "x").exists is Truth.MAYBE
+
+
+def test_a_name_that_gets_another_value_is_no_new_name(tmp_path: Path) -> None:
+    text = "y = 1\ndef change(name, value):\n    if name in globals():\n        globals()[name] = value\n"
+    program = program_of(tmp_path, {"vllm/m.py": text})
+    assert [program.resolve("vllm.m", name).exists for name in "xy"] == [Truth.NO, Truth.YES]
 
 
 def test_modules_that_code_registers_are_not_absent(tmp_path: Path) -> None:
@@ -480,3 +493,73 @@ def test_paths_and_modules(tmp_path: Path) -> None:
     names = {path: module.name if module is not None else None for path, module in found.items()}
     assert names == {"vllm/p/__init__.py": "vllm.p", "vllm/a.py": "vllm.a", "vllm/not-a-module.py": None}
     assert {module.path for module in program.tree_modules()} == {"vllm/__init__.py", "vllm/p/__init__.py", "vllm/a.py"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("import os; x = 1; __import__('_distutils_hack').add_shim()", ModuleKind.ABSENT),
+        (
+            "import sys, os, shelf; sys.path.insert(0, os.path.join(shelf.__path__[0], 'dsl', 'packages'))",
+            ModuleKind.SOURCE,
+        ),
+        ("import __editable___hidden_1_0_finder; __editable___hidden_1_0_finder.install()", ModuleKind.UNKNOWN),
+        ("import strange; strange.install()", ModuleKind.UNKNOWN),
+        ("# import strange", ModuleKind.ABSENT),
+    ],
+)
+def test_code_that_runs_at_start_up_may_add_modules(tmp_path: Path, line: str, expected: ModuleKind) -> None:
+    files = {
+        **WHOLE_ENVIRONMENT,
+        "extra.pth": f"{line}\n",
+        "shelf/dsl/packages/hidden/__init__.py": "",
+        "__editable___hidden_1_0_finder.py": "MAPPING = {'hidden': '/elsewhere/hidden'}\n",
+        "vllm/m.py": "import hidden\n",
+    }
+    program = program_of(tmp_path, files)
+    assert program.module("hidden").spec.kind is expected
+    assert (program.importing.failure("vllm.m") is None) is (expected is not ModuleKind.ABSENT)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"hidden.pyc": b"\0"},
+        {"hidden/__init__.pyc": b"\0", "hidden/part.pyc": b"\0"},
+        {"hidden/__init__.cpython-312-x86_64-linux-gnu.so": b"\x7fELF"},
+        {"hidden.abi3.so": b"\x7fELF"},
+        {"hidden/part.py": ""},
+        {"more.pth": "archive.zip\n", "archive.zip": b"PK"},
+        {"more.pth": "shelf\n", "shelf/hidden.py": "name = 1\n"},
+        {
+            "google_nspkg.pth": "import sys, types; m = __import__('importlib.util').util.module_from_spec",
+            "hidden/part.py": "",
+        },
+    ],
+)
+def test_whatever_provides_a_module_it_is_not_absent(tmp_path: Path, files: dict[str, str | bytes]) -> None:
+    program = program_of(tmp_path, {**WHOLE_ENVIRONMENT, **files})
+    assert program.module("hidden").spec.kind is not ModuleKind.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("wide/__init__.py", "__path__ = __import__('pkgutil').extend_path(__path__, __name__)\n"),
+        ("wide/__init__.py", "import os\n__path__.append(os.environ['WIDE'])\n"),
+        ("wide.py", "import sys\n__path__ = []\nsys.meta_path.append(finder)\n"),
+    ],
+)
+def test_a_package_may_look_for_its_modules_by_itself(tmp_path: Path, module: str, text: str) -> None:
+    program = program_of(tmp_path, {**WHOLE_ENVIRONMENT, module: text})
+    assert program.module("wide.moves").spec.kind is ModuleKind.UNKNOWN
+    assert program.resolve("wide", "moves").exists is not Truth.NO
+    assert program.module("narrow").spec.kind is ModuleKind.ABSENT
+
+
+def test_modules_that_only_other_pythons_have_are_not_absent(tmp_path: Path) -> None:
+    program = program_of(tmp_path, WHOLE_ENVIRONMENT, python=(3, 10))
+    assert {program.module(name).spec.kind for name in ("distutils", "imp", "tomllib", "annotationlib")} <= {
+        ModuleKind.OPAQUE,
+        ModuleKind.SOURCE,
+    }

@@ -15,6 +15,7 @@ from syntaxlab import Lab, fixed
 from preflight.checks.compiled import check_compiled
 from preflight.checks.context import Context
 from preflight.model import Fault, Severity
+from preflight.syntax.cst import CstParser
 from preflight.syntax.source import decode
 from preflight.syntax.tokens import scan
 from tests.trees import released
@@ -116,7 +117,8 @@ def test_the_check_finds_an_error_where_python_does(lab: Lab, case: tuple[str, s
         exists=lambda path: True,
         pristine=lambda path: original.encode(),
     )
-    context = cast(Context, SimpleNamespace(tree=tree))
-    items = list(check_compiled(context, [source], frozenset({source.path})))
+    with CstParser() as cst:
+        context = cast(Context, SimpleNamespace(tree=tree, cst=cst))
+        items = list(check_compiled(context, [source], frozenset({source.path})))
     errors = [item for item in items if isinstance(item, Fault) and item.severity in (None, Severity.ERROR)]
     assert bool(errors) is not lab.compiles(source.data)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from preflight.errors import TreeError
-from preflight.tree.diff import Applied, Why, apply, looks_like_diff, read_diff
+from preflight.tree.diff import Applied, Mark, Why, apply, looks_like_diff, read_diff
 from tests.gitrepo import ENVIRON, git
 
 
@@ -129,7 +129,7 @@ def test_failures_name_the_lines_of_both():
     [failure] = result.failures
     assert (failure.why, failure.diff_line, failure.tree_line) == (Why.DIFFERS, 7, 4)
     assert (failure.wanted, failure.found) == ("four\n", "vier\n")
-    assert result.changes == {"x": BASE.replace(b"four", b"vier")}
+    assert result.changes == {}
 
 
 def test_a_hunk_whose_lines_moved_says_where_they_are():
@@ -151,7 +151,43 @@ def test_every_hunk_is_tried():
     diff = DIFF + "@@ -5 +5 @@\n-five\n+FIVE\n"
     result = applied(diff, {"x": BASE.replace(b"four", b"vier")})
     assert len(result.failures) == 1
-    assert result.changes["x"] == BASE.replace(b"four", b"vier").replace(b"five", b"FIVE")
+    assert result.changes == {}  # a file is not left half patched
+    diff += "@@ -6 +6 @@\n-six\n+SIX\n"
+    assert [f.diff_line for f in applied(diff, {"x": BASE.replace(b"four", b"vier")}).failures] == [7, 12]
+
+
+def test_a_hunk_that_is_applied_already_does_not_keep_the_others_from_it():
+    diff = DIFF + "@@ -5 +5 @@\n-five\n+FIVE\n"
+    result = applied(diff, {"x": BASE.replace(b"three", b"THREE")})
+    assert result.changes["x"] == BASE.replace(b"three", b"THREE").replace(b"five", b"FIVE")
+
+
+def test_every_line_knows_what_made_it():
+    first = applied(DIFF, {"x": BASE})
+    assert first.marks["x"] == (None, None, Mark("x.patch", 6), None, None)
+    second = "--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n+zero\n one\n-two\n+TWO\n THREE\n"
+    then = apply(
+        read_diff(second.encode(), "y.patch"), "y.patch", lambda names: "x", first.changes.get, first.marks.get
+    )
+    assert then.marks["x"] == (
+        Mark("y.patch", 4), None, Mark("y.patch", 7), Mark("x.patch", 6), None, None,
+    )  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(before=lines, after=lines, context=st.integers(0, 3))
+def test_the_lines_that_a_diff_made_are_those_it_adds(before, after, context):
+    old, new = [f"{line}\n" for line in before], [f"{line}\n" for line in after]
+    text = list(difflib.unified_diff(old, new, "a/x", "b/x", n=context))
+    if not text:
+        return
+    result = applied("".join(text), {"x": "".join(old).encode()})
+    marks = result.marks["x"]
+    assert len(marks) == len(new)
+    for line, mark in zip(new, marks, strict=True):
+        if mark is not None:
+            assert text[mark.line - 1] == "+" + line
+    assert sum(mark is not None for mark in marks) == sum(line.startswith("+") for line in text[2:])
 
 
 def test_hunks_that_overlap_are_refused():

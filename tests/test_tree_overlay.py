@@ -9,6 +9,7 @@ import pytest
 
 from preflight.errors import PreflightError, TreeError, UsageError
 from preflight.tree import SourceUnreadable, Tree, TreeRequest, open_tree
+from preflight.tree.diff import Why
 from tests.gitrepo import ENVIRON, make_repository
 from tests.minitree import make_tree, write
 
@@ -187,19 +188,34 @@ def test_a_diff_of_data_that_a_sources_only_tree_has_not_is_noted(tmp_path, repo
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "line", "why"),
     [
-        ("line_3 = 4", "x", 4, "line_3 = 3"),
-        ("line_3 = 3", "x", 6, "at line 4"),
-        ("line_9 = 1", "line_3 = 3", 4, "applied already"),
-        ("line_3 = 3", "x", 90, "file ends"),
+        ("line_3 = 4", "x", 4, Why.DIFFERS),
+        ("line_3 = 3", "x", 6, Why.MOVED),
+        ("line_9 = 1", "line_3 = 3", 4, Why.APPLIED),
+        ("line_3 = 3", "x", 90, Why.MOVED),
     ],
 )
-def test_a_diff_that_does_not_apply_exactly_stops_the_run(site, repo, old, new, line, said):
+def test_what_does_not_apply_exactly_is_kept_and_the_file_left_as_it_is(site, repo, old, new, line, why):
     write(repo / "x.patch", diff_of(f"a/{MODEL}", old, new, line))
-    with pytest.raises(TreeError) as raised:
-        opened(site, "x.patch")
-    assert "x.patch, line " in raised.value.message and MODEL in raised.value.message and said in raised.value.message
+    tree = opened(site, "x.patch")
+    (failure,) = tree.failures
+    assert (failure.diff, failure.path, failure.why) == ("x.patch", MODEL, why)
+    assert tree.read(MODEL) == (site / MODEL).read_bytes()
+
+
+def test_a_file_that_a_diff_failed_on_is_failed_on_once(site, repo):
+    write(repo / "o/1.patch", diff_of(f"a/{MODEL}", "line_3 = 4", "x", 4))
+    write(repo / "o/2.patch", diff_of(f"a/{MODEL}", "x", "y", 4))
+    assert [failure.diff for failure in opened(site, "o").failures] == ["o/1.patch"]
+
+
+def test_diffs_in_order_mark_the_lines_that_they_make(site, repo):
+    write(repo / "o/1.patch", diff_of(f"a/{MODEL}", "line_3 = 3", "line_3 = 4", 4))
+    write(repo / "o/2.patch", diff_of(f"a/{MODEL}", "line_3 = 4", "line_3 = 5", 4))
+    tree = opened(site, "o")
+    assert tree.read(MODEL).splitlines()[3] == b"line_3 = 5"
+    assert [(mark.diff, at) for at, mark in enumerate(tree.marks[MODEL]) if mark is not None] == [("o/2.patch", 3)]
 
 
 def test_a_diff_without_the_name_of_one(site, repo):

@@ -21,11 +21,12 @@ from typing import Any
 from preflight.checks.context import CheckOptions, Context
 from preflight.checks.flags import check_flags
 from preflight.checks.walked import check_walk
-from preflight.launch.command import LaunchRequest
 from preflight.launch.launch import read_launch
+from preflight.launch.request import LaunchRequest
 from preflight.model import Fault, Severity, Undecided
 from preflight.program import Program
 from preflight.rulebook import load_rulebook
+from preflight.syntax.cst import CstParser
 from preflight.syntax.source import SourceStore
 from preflight.tree import Tree, TreeRequest, open_tree
 
@@ -61,7 +62,7 @@ def say(version: str, folder: Path, words: list[str], assume: tuple[str, ...] = 
     started = time.process_time()
     launch = read_launch(LaunchRequest(words=tuple(words), folder=folder), {}, tree, program)
     context = Context(
-        tree, SourceStore(tree), load_rulebook(), (), lambda: program, CheckOptions(assume=assume), launch
+        tree, SourceStore(tree), CstParser(), load_rulebook(), (), lambda: program, CheckOptions(assume=assume), launch
     )
     errors, doubts = [], []
     for item in (*check_flags(context), *check_walk(context), *(launch.undecided if launch is not None else ())):

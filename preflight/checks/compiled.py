@@ -29,11 +29,11 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
     from preflight.syntax.compiler import Compiler
 
     with Compiler(context.tree.interpreter) as compiler:
-        if patched:
-            # paid while the interpreter starts up
-            import libcst  # noqa: F401
+        context.cst.send([source for source in sources if source.path in patched])
         outcomes = compiler.compile(source.data for source in sources)
         for source, outcome in zip(sources, outcomes, strict=True):
+            # asked for before anything else is known, since the answers come in the order of the requests
+            trouble = context.cst.problem(source) if source.path in patched else None
             if source.problem is not None:
                 yield _undecodable(source, outcome, compiler.interpreter, source.path in patched)
             elif outcome.failure is not None:
@@ -47,6 +47,9 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
                 yield from _refused(context, compiler, source, outcome.error)
             else:
                 yield from _accepted(context, compiler.interpreter, source)
+                if trouble is not None:
+                    message = f"it compiles, but what needs its syntax tree is left out: {trouble}"
+                    yield Undecided("cst-refused", message, source.path)
         if compiler.interpreter.stand_in and patched:
             yield _stand_in(context, compiler.interpreter)
 
@@ -112,8 +115,7 @@ def _released_so(source: Source, error: CompileError, interpreter: Interpreter) 
 
 
 def _accepted(context: Context, interpreter: Interpreter, source: Source) -> Iterator[Fault | Undecided]:
-    from preflight.syntax.cst import parse_problem
-
+    """Syntax that a Python which may run this vLLM does not read; nothing where its own interpreter compiled."""
     if interpreter.stand_in:
         from preflight.syntax.fixes import LineIndex
         from preflight.syntax.versions import features_of
@@ -125,10 +127,6 @@ def _accepted(context: Context, interpreter: Interpreter, source: Source) -> Ite
             if target.may_be_too_old(feature.since):
                 span = Span(source.path, *index.place(feature.start), *index.place(feature.end))
                 yield _newer_syntax(source, target, feature.name, feature.since, span)
-    problem = parse_problem(source)
-    if problem is not None:
-        message = f"it compiles, but what needs its syntax tree is left out: {problem}"
-        yield Undecided("cst-refused", message, source.path)
 
 
 def _refused(context: Context, compiler: Compiler, source: Source, error: CompileError) -> Iterator[Fault | Undecided]:

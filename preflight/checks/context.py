@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from preflight.launch.launch import Launch
     from preflight.program import Program
     from preflight.rulebook import Rulebook
+    from preflight.syntax.cst import CstParser
     from preflight.syntax.source import SourceStore
     from preflight.tree import Tree
 
@@ -37,6 +38,7 @@ class Context:
 
     tree: Tree
     sources: SourceStore
+    cst: CstParser
     rules: Rulebook
     paths: tuple[str, ...]
     load_program: Callable[[], Program]

@@ -13,11 +13,12 @@ from preflight.cli.output import write_report, write_text
 from preflight.cli.parser import ENVIRONMENT
 from preflight.cli.settings import Settings, load_settings
 from preflight.cli.terminal import shows_progress, terminal_of
-from preflight.errors import UsageError
+from preflight.errors import PreflightError, UsageError
 
 if TYPE_CHECKING:
     from preflight.model import Report
     from preflight.run import Request
+    from preflight.syntax.cst import CstParser
     from preflight.tree import Tree, TreeRequest
 
 
@@ -30,10 +31,13 @@ def run_check_command(arguments: argparse.Namespace) -> int:
             f"--diff and --output-format {arguments.output_format} both write to standard output",
             "write the report to a file with -o FILE, or take the edits from its `fix` fields",
         )
-    settings = load_settings()
-    tree, report = checked(arguments, settings)
-    if arguments.fix and _repair(tree, report):
-        tree, report = checked(arguments, settings)
+    with started_cst() as cst:
+        settings = load_settings()
+        if _names_several(arguments, settings):
+            return _check_several(arguments, settings)
+        tree, report = checked(arguments, settings, cst)
+        if arguments.fix and _repair(tree, report):
+            tree, report = checked(arguments, settings, cst)
     if arguments.diff:
         from preflight.cli.repair import diff_of
 
@@ -41,13 +45,75 @@ def run_check_command(arguments: argparse.Namespace) -> int:
     return finish(arguments, settings, report)
 
 
-def checked(arguments: argparse.Namespace, settings: Settings) -> tuple[Tree, Report]:
+def _names_several(arguments: argparse.Namespace, settings: Settings) -> bool:
+    """True if the configuration alone says what the tree is, and names more than one release."""
+    return arguments.vllm_site_packages is None and arguments.vllm is None and len(settings.vllm) > 1
+
+
+def _check_several(arguments: argparse.Namespace, settings: Settings) -> int:
+    from preflight.cli.releases import check_releases
+    from preflight.render.several import render_several
+    from preflight.run import reaches
+
+    if arguments.fix or arguments.diff:
+        raise UsageError(
+            f"{settings.file} names {len(settings.vllm)} releases, and a fix is made for one", "name it: --vllm VERSION"
+        )
+    reports = check_releases(arguments, settings)
+    failed = any(reaches(report, arguments.fail_on or settings.fail_on) for report in reports)
+    if failed or not arguments.quiet or arguments.output is not None:
+        terminal = terminal_of(sys.stdout)
+        text = render_several(
+            reports,
+            arguments.output_format,
+            colour=terminal.colour and arguments.output is None,
+            width=terminal.width,
+            verbose=arguments.verbose,
+        )
+        write_report(arguments.output, text, sys.stdout)
+    return EXIT_FINDINGS if failed else EXIT_CLEAR
+
+
+def started_cst() -> CstParser:
+    """libcst, at work on its own import: that takes as long as all that comes before it is needed."""
+    from preflight.syntax.cst import CstParser
+
+    cst = CstParser()
+    cst.start()
+    return cst
+
+
+def checked(arguments: argparse.Namespace, settings: Settings, cst: CstParser) -> tuple[Tree, Report]:
     """Open the tree that the arguments and the settings name, and check it."""
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
-    tree = open_tree(tree_request(arguments, settings), os.environ)
-    return tree, run_checks(tree, check_request(arguments, settings), os.environ)
+    try:
+        tree = open_tree(tree_request(arguments, settings), os.environ)
+        return tree, run_checks(tree, check_request(arguments, settings), os.environ, cst)
+    except PreflightError as error:
+        if settings.file is not None and _is_configured(error, arguments, settings):
+            raise type(error)(f"{settings.file}: {error.message}", error.help) from error
+        raise
+
+
+def _is_configured(error: PreflightError, arguments: argparse.Namespace, settings: Settings) -> bool:
+    """True if the error speaks of a value that the configuration gave and no option."""
+    values: dict[str, tuple[str, ...]] = {
+        "overlay": settings.overlay,
+        "select": settings.select,
+        "ignore": settings.ignore,
+        "python": (settings.python,) if settings.python else (),
+    }
+    if arguments.vllm_site_packages is None and arguments.vllm is None:
+        values["vllm_site_packages"] = (settings.vllm_site_packages,) if settings.vllm_site_packages else ()
+        values["vllm"] = settings.vllm
+    return any(
+        value in error.message
+        for key, given in values.items()
+        if getattr(arguments, key) in (None, [])
+        for value in given
+    )
 
 
 def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
@@ -77,7 +143,13 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 
     site_packages, vllm = arguments.vllm_site_packages, arguments.vllm
     if site_packages is None and vllm is None:
-        site_packages, vllm = settings.vllm_site_packages, settings.vllm
+        if len(settings.vllm) > 1:
+            raise UsageError(
+                f"{settings.file} names {len(settings.vllm)} releases ({', '.join(settings.vllm)}), and this command "
+                "is about one tree",
+                "name it: --vllm VERSION, or --vllm-site-packages DIR",
+            )
+        site_packages, vllm = settings.vllm_site_packages, next(iter(settings.vllm), None)
     if site_packages == "":
         raise UsageError(
             "--vllm-site-packages is given an empty name", "name the folder, or give the option without one"
@@ -102,7 +174,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
 def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     """What to check it for."""
     from preflight.checks.context import CheckOptions
-    from preflight.launch.command import LaunchRequest
+    from preflight.launch.request import LaunchRequest
     from preflight.run import Request
 
     return Request(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from preflight.model import Report, RunError, Verdict
-
 #: The formats whose readers are machines: they get a whole report on standard output even when the run failed.
 MACHINE_FORMATS = frozenset({"json", "sarif", "junit"})
 
@@ -29,6 +27,7 @@ def report_failure(words: Sequence[str], message: str, help: str | None) -> None
     format = requested_format(words)
     if format in MACHINE_FORMATS:
         from preflight.cli.output import OutputError, write_text
+        from preflight.model import Report, RunError, Verdict
         from preflight.render import render
 
         report = Report(verdict=Verdict.NOT_CHECKED, error=RunError(message, help))

@@ -24,7 +24,7 @@ class Settings:
     """
 
     file: Path | None = None
-    vllm: str | None = None
+    vllm: tuple[str, ...] = ()  #: releases, as versions or as ``0.18.*``
     vllm_site_packages: str | None = None
     python: str | None = None
     overlay: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def _settings(file: Path, table: object) -> Settings:
     python = _text(file, table, "python")
     return Settings(
         file=file,
-        vllm=_text(file, table, "vllm"),
+        vllm=_texts(file, table, "vllm"),
         vllm_site_packages=None if site_packages is None else str(folder / Path(site_packages).expanduser()),
         python=None if python is None else str(folder / Path(python).expanduser()),
         overlay=tuple(str(folder / path) for path in _texts(file, table, "overlay")),

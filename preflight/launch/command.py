@@ -11,6 +11,7 @@ from preflight.launch.documents import DocumentError, Mapping, read_documents
 from preflight.launch.errors import LaunchError
 from preflight.launch.files import exists, read_text
 from preflight.launch.programs import Program, Script, programs_of
+from preflight.launch.request import LaunchRequest
 from preflight.launch.sources.found import Assignment, Doubt, FoundCommand
 from preflight.launch.sources.manifests import compose_commands, is_compose, is_kubernetes, kubernetes_commands
 from preflight.launch.sources.shell import read_script
@@ -20,29 +21,6 @@ from preflight.launch.words import COMMAND_LINE, Origin, Word
 MAX_BYTES = 4 * 1024 * 1024
 _MOST_SCRIPTS = 5
 _YAML = (".yaml", ".yml", ".json")
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchRequest:
-    """The launch as the user gives it.
-
-    ``words`` is what stands behind ``--``, ``file`` that of ``--launch``, ``environment`` the ``NAME=VALUE`` of
-    ``--env``; the rest are the options of the same names. ``folder`` is what relative paths count from.
-    """
-
-    words: tuple[str, ...] | None = None
-    file: str | None = None
-    model: str | None = None
-    speculative_config: str | None = None
-    tensor_parallel_size: str | None = None
-    pipeline_parallel_size: str | None = None
-    environment: tuple[str, ...] = ()
-    folder: Path = Path()
-
-    def __bool__(self) -> bool:
-        """True if a launch is given at all."""
-        return any((self.words, self.file, self.model, self.speculative_config, self.tensor_parallel_size,
-                    self.pipeline_parallel_size))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from preflight.launch.entry import CONSOLE_SCRIPT
-from preflight.launch.parsing import parse_command
+from preflight.launch.parsing import read_command
 from preflight.tree.cache import cached_release, cached_versions
 from preflight.tree.reading import read_bytes
 
-#: How many releases are read on either side; one takes half a second.
-_MOST = 3
+#: How many parsers are read on either side: each takes half a second, and searching a release for a name a tenth of it.
+_MOST = 2
 _LIMIT = 8 << 20
 
 
@@ -58,30 +59,47 @@ def flag_histories(version: str | None, path: tuple[str, ...], flags: Iterable[s
     except InvalidVersion:
         return {}
     base = here.release
-    older = [name for other, name in reversed(known) if other.release < base][:_MOST]
-    newer = [name for other, name in known if other.release > base][:_MOST]
+    older = [name for other, name in reversed(known) if other.release < base]
+    newer = [name for other, name in known if other.release > base]
     before, after = _first_with(older, path, wanted), _first_with(newer, path, wanted)
     return {flag: FlagHistory(before.get(flag), after.get(flag)) for flag in wanted}
 
 
 def _first_with(versions: list[str], path: tuple[str, ...], flags: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
+    parsers = 0
     for version in versions:
         missing = [flag for flag in flags if flag not in found]
-        if not missing:
+        if not missing or parsers == _MOST:
             break
         folder = cached_release("vllm", version)
-        if folder is None:
+        if folder is None or not _names_one_of(folder, missing):
             continue
+        parsers += 1
         options = _options(folder, path)
         found.update((flag, version) for flag in missing if flag in options)
     return found
 
 
+def _names_one_of(folder: Path, flags: list[str]) -> bool:
+    """False if no Python file of a released tree has one of the flags, as an option or as the name of a field."""
+    names = [spelling.encode() for flag in flags for spelling in (flag, flag.lstrip("-").replace("-", "_"))]
+    for at, _, files in os.walk(folder / "vllm"):
+        for file in files:
+            if file.endswith(".py"):
+                try:
+                    data = read_bytes(Path(at, file), _LIMIT)
+                except OSError:
+                    continue
+                if any(name in data for name in names):
+                    return True
+    return False
+
+
 def _options(folder: Path, path: tuple[str, ...]) -> frozenset[str]:
     """The options of a subcommand in a released tree; none if its parser cannot be read."""
     module, function = CONSOLE_SCRIPT
-    parsed = parse_command(
+    parsed = read_command(
         FolderSource(folder), [*path, "MODEL"], module=module, function=function, program="vllm", environ={}
-    )
+    ).parsed
     return frozenset(parsed.parser.by_option()) if parsed.parser is not None else frozenset()

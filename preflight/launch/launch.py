@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflight.launch.checkpoint import ModelFiles, read_model
-from preflight.launch.command import MAX_BYTES, Commands, LaunchRequest, find_commands, names_model
+from preflight.launch.command import MAX_BYTES, Commands, find_commands, names_model
 from preflight.launch.documents import DocumentError, read_documents
 from preflight.launch.documents import Mapping as YamlMapping
 from preflight.launch.entry import ProgramSource, console_script
 from preflight.launch.exported import is_known
 from preflight.launch.files import exists, read_text
 from preflight.launch.hub import locate
-from preflight.launch.parsing import Parsed, parse_command
+from preflight.launch.parsing import Parsed, read_command
 from preflight.launch.programs import Program
+from preflight.launch.request import LaunchRequest
 from preflight.launch.unresolved import is_open, marks_in, readable
 from preflight.launch.words import COMMAND_LINE, Origin, Word
 from preflight.model import Undecided
@@ -132,7 +133,7 @@ def _read(
     opened = tuple(name for name, value in given.items() if is_open(value))
     files = _ConfigFiles(request.folder, command.arguments)
     module, function = (command.module, None) if command.module is not None else console_script(tree)
-    parsed = parse_command(
+    parsed = read_command(
         source,
         list(command.arguments),
         module=module,
@@ -143,7 +144,7 @@ def _read(
         python=program.platform.python,
         platform=program.platforms.accelerator,
         open_text=files.open,
-    )
+    ).parsed
     undecided = [*_unresolved(command.arguments), *_troubles(parsed, command)]
     undecided.extend(
         _doubt(f"{readable(item.value)} of the environment variable {item.name} is not told by the launch", item.origin)

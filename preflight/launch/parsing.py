@@ -73,7 +73,7 @@ class _HandedOver(Exception):
     """The command's own code is done with its arguments: the engine would be started now."""
 
 
-def parse_command(
+def read_command(
     source: ModuleSource,
     words: list[str],
     *,
@@ -85,7 +85,7 @@ def parse_command(
     python: tuple[int, int] = (3, 12),
     platform: str | None = "cuda",
     open_text: Callable[[str], str | None] | None = None,
-) -> Parsed:
+) -> CommandReading:
     """Follow a command. ``function`` of ``module`` is the console script's; None runs the module as ``__main__``.
 
     ``environ`` are the variables that the launch sets, ``open_environ`` those that it sets to what is not known;
@@ -102,7 +102,7 @@ def parse_command(
         note_escape,
     )
     run.assumed[CURRENT] = lambda run: current_platform(run, platform)
-    return CommandReading(run, module, function).parsed
+    return CommandReading(run, module, function)
 
 
 class CommandReading:

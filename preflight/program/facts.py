@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 #: bumped whenever the shape or the meaning of the facts changes: it is part of the cache key
-FACTS_VERSION = 4
+FACTS_VERSION = 5
 
 
 class Expression(NamedTuple):

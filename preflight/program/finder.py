@@ -7,11 +7,16 @@ before an extension module before a source file before a namespace package.
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from preflight.program.known import words
+from preflight.program.startup import Startup, startup_of
+from preflight.tree.kinds import SourceUnreadable
 
 if TYPE_CHECKING:
     from preflight.tree import Tree
@@ -20,6 +25,14 @@ if TYPE_CHECKING:
 _STDLIB_ALIASES = frozenset({"os.path"})
 
 _EXTENSIONS = (".so", ".pyd")
+
+#: modules of the standard library that some of the supported Pythons have and others have not ("What's New")
+_STDLIB_OF_SOME = words(
+    """aifc annotationlib asynchat asyncore audioop cgi cgitb chunk compression crypt distutils imghdr imp lib2to3
+    mailcap msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib tomllib uu xdrlib"""
+)
+#: what a package says that looks for its modules by itself
+_SETS_PATH = re.compile(rb"\b__path__\s*(?:=|\+=|:|\.\w)|\bextend_path\b|\bmeta_path\b")
 
 
 class ModuleKind(Enum):
@@ -76,7 +89,7 @@ class Finder:
         self._folders = frozenset(folders)
         self._compiled = compiled
         self._tops = frozenset(folder for folder in folders if "/" not in folder)
-        self._search: tuple[str, ...] | None = None
+        self._startup: Startup | None = None
 
     # -- the public questions -------------------------------------------------------------------------------------
 
@@ -146,9 +159,9 @@ class Finder:
         if parent.kind is ModuleKind.OPAQUE:
             # A compiled package may register submodules of its own, and a package that is opaque as a whole has some.
             return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"the source of {parent.name} is not at hand")
-        if not parent.folders:
+        if not parent.folders and not self._sets_path(parent):
             return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{parent.name} is not a package")
-        if parent.in_tree:
+        if parent.in_tree and parent.folders:
             found = self._in_tree(name, f"{parent.folders[0]}/{last}")
         else:
             found = self._in_folders(name, last, parent.folders, parent.exact)
@@ -156,6 +169,8 @@ class Finder:
             return found
         if not parent.exact:
             return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"{parent.name} is of another version than the one used")
+        if self._sets_path(parent):
+            return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"{parent.name} says itself where its modules are")
         return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{parent.name} has no module {last!r}")
 
     def _in_tree(self, name: str, base: str) -> ModuleSpec | None:
@@ -186,7 +201,12 @@ class Finder:
         found = self._in_folders(name, name, self._search_path(), True)
         if found is not None:
             return found
+        if name in _STDLIB_OF_SOME:
+            return ModuleSpec(name, ModuleKind.OPAQUE)
         if self._tree.whole_environment:
+            file = self._startup.may_add(name) if self._startup is not None else None
+            if file is not None:
+                return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"{file} may add {name} when Python starts")
             return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{name} is not installed")
         return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"whether {name} is installed is not known")
 
@@ -195,20 +215,34 @@ class Finder:
         for folder in folders:
             entries = self._listing(folder)
             inside = f"{folder}/{last}"
-            if last in entries and "__init__.py" in self._listing(inside):
+            within = self._listing(inside) if last in entries else frozenset()
+            if within and (compiled := _compiled(within, "__init__")) is not None:
+                return ModuleSpec(name, ModuleKind.OPAQUE, f"{inside}/{compiled}", False, True, (inside,), exact)
+            if "__init__.py" in within:
                 return ModuleSpec(name, ModuleKind.SOURCE, f"{inside}/__init__.py", False, True, (inside,), exact)
-            compiled = next(
-                (entry for entry in entries if entry.endswith(_EXTENSIONS) and entry.partition(".")[0] == last), None
-            )
-            if compiled is not None:
+            if "__init__.pyc" in within:
+                return ModuleSpec(name, ModuleKind.OPAQUE, f"{inside}/__init__.pyc", False, True, (inside,), exact)
+            if (compiled := _compiled(entries, last)) is not None:
                 return ModuleSpec(name, ModuleKind.OPAQUE, f"{folder}/{compiled}", exact=exact)
             if f"{last}.py" in entries:
                 return ModuleSpec(name, ModuleKind.SOURCE, f"{inside}.py", exact=exact)
+            if f"{last}.pyc" in entries:  # without its source it stands where that would
+                return ModuleSpec(name, ModuleKind.OPAQUE, f"{inside}.pyc", exact=exact)
             if last in entries and Path(inside).is_dir():
                 portions.append(inside)
         if portions:
             return ModuleSpec(name, ModuleKind.NAMESPACE, None, False, True, tuple(portions), exact)
         return None
+
+    def _sets_path(self, package: ModuleSpec) -> bool:
+        """Whether a package changes its ``__path__`` or brings a finder: its modules may then lie in other folders."""
+        if package.kind is not ModuleKind.SOURCE or package.path is None:
+            return False
+        try:
+            data = self._tree.read(package.path) if package.in_tree else Path(package.path).read_bytes()
+        except (OSError, SourceUnreadable):
+            return True
+        return _SETS_PATH.search(data) is not None
 
     def _listing(self, folder: str) -> frozenset[str]:
         found = self._listings.get(folder)
@@ -221,27 +255,12 @@ class Finder:
         return found
 
     def _search_path(self) -> tuple[str, ...]:
-        """The tree's own folder, then the folders of other packages, then what their ``.pth`` files add."""
-        if self._search is None:
-            folders = [str(self._tree.root), *(str(folder) for folder in self._tree.packages)]
-            for folder in list(folders):
-                folders.extend(added for added in self._added_by_pth(folder) if added not in folders)
-            self._search = tuple(folders)
-        return self._search
+        """The tree's own folder, then the folders of other packages, then what ``.pth`` files of them add."""
+        if self._startup is None:
+            self._startup = startup_of([self._tree.root, *self._tree.packages])
+        return self._startup.folders
 
-    def _added_by_pth(self, folder: str) -> list[str]:
-        added: list[str] = []
-        for entry in sorted(self._listing(folder)):
-            if not entry.endswith(".pth"):
-                continue
-            try:
-                text = (Path(folder) / entry).read_text("utf-8", "replace")
-            except OSError:
-                continue
-            for line in text.splitlines():
-                line = line.strip()
-                if line and not line.startswith(("#", "import ", "import\t")):
-                    where = Path(folder) / line
-                    if where.is_dir():
-                        added.append(str(where))
-        return added
+
+def _compiled(entries: frozenset[str], name: str) -> str | None:
+    """The file of the compiled module ``name`` among the names of a folder."""
+    return next((entry for entry in entries if entry.endswith(_EXTENSIONS) and entry.partition(".")[0] == name), None)

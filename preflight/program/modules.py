@@ -130,6 +130,15 @@ class Loader:
         self.cache.put(data, facts)
         return facts
 
+    def facts_of(self, data: bytes) -> ModuleFacts:
+        """The facts of a file that is no module of this program, such as the release's of a patched one."""
+        known = self.cache.get(data)
+        if known is None:
+            self.parsed += 1
+            known, _ = facts_of(data)
+            self.cache.put(data, known)
+        return known
+
     def tree(self, spec: ModuleSpec) -> ast.Module | Hole:
         """The syntax tree of a module's file, or why there is none. A bounded number of them is kept."""
         kept = self._trees.get(spec.name)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from preflight.program.cache import FactsCache
 from preflight.program.class_maker import ClassMaker
 from preflight.program.classes import Class, Member
 from preflight.program.conditions import Platform, Truth, parse_expression
-from preflight.program.creation import Creation, LazyModules
 from preflight.program.definitions import Definition, Kind, Missing, Resolution
-from preflight.program.evaluate.evaluator import Evaluator
-from preflight.program.evaluate.values import Frame, Function, Raised, Unknown
 from preflight.program.facts import Expression, FunctionFacts, Hole
 from preflight.program.finder import Finder
 from preflight.program.importing import Importing
 from preflight.program.known import TRANSPARENT_DECORATORS
-from preflight.program.lazy_packages import LazyPackages
-from preflight.program.model_info import ModelInfos
 from preflight.program.modules import Loader, Module
-from preflight.program.platforms import Platforms, accelerator_of
-from preflight.program.registry import RegistryReader
 from preflight.program.requirements import Requirements
 from preflight.program.resolver import Resolver
 from preflight.program.signatures import Signature
 from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
+    from preflight.program.creation import Creation, LazyModules
+    from preflight.program.evaluate.evaluator import Evaluator
+    from preflight.program.evaluate.values import Frame
+    from preflight.program.lazy_packages import LazyPackages
+    from preflight.program.model_info import ModelInfos
+    from preflight.program.platforms import Platforms
+    from preflight.program.registry import RegistryReader
     from preflight.tree import Tree
 
 
@@ -53,20 +54,58 @@ class Program:
         self.resolver = Resolver(self, self.platform)
         self.classes = ClassMaker(self)
         self.object_class = self.classes.opaque("builtins", "object")
-        self.evaluator = Evaluator(self)
-        self.creation = Creation(self)
-        self.lazy = LazyModules(self)
         self.importing = Importing(self)
-        self.registry_reader = RegistryReader(self)
-        self.model_infos = ModelInfos(self)
         self.requirements = Requirements(self)
-        self.lazy_packages = LazyPackages(self)
-        self.platforms = Platforms(self, accelerator or accelerator_of(tree))
+        self._accelerator = accelerator
         self._modules: dict[str, Module] = {}
+
+    # What runs code of the tree is loaded when it is asked for: a check of two files seldom needs it.
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        from preflight.program.evaluate.evaluator import Evaluator
+
+        return Evaluator(self)
+
+    @cached_property
+    def creation(self) -> Creation:
+        from preflight.program.creation import Creation
+
+        return Creation(self)
+
+    @cached_property
+    def lazy(self) -> LazyModules:
+        from preflight.program.creation import LazyModules
+
+        return LazyModules(self)
+
+    @cached_property
+    def registry_reader(self) -> RegistryReader:
+        from preflight.program.registry import RegistryReader
+
+        return RegistryReader(self)
+
+    @cached_property
+    def model_infos(self) -> ModelInfos:
+        from preflight.program.model_info import ModelInfos
+
+        return ModelInfos(self)
+
+    @cached_property
+    def lazy_packages(self) -> LazyPackages:
+        from preflight.program.lazy_packages import LazyPackages
+
+        return LazyPackages(self)
+
+    @cached_property
+    def platforms(self) -> Platforms:
+        from preflight.program.platforms import Platforms, accelerator_of
+
+        return Platforms(self, self._accelerator or accelerator_of(self.tree))
 
     def beside(self, tree: Tree) -> Program:
         """The program of another tree, such as this one without its patches: same Python, same platform, same cache."""
-        return Program(tree, self.loader.cache, self.platform.python, self.platforms.accelerator)
+        return Program(tree, self.loader.cache, self.platform.python, self._accelerator)
 
     # -- modules ------------------------------------------------------------------------------------------------------
 
@@ -227,6 +266,8 @@ class Program:
 
     def evaluate(self, module: Module, expression: Expression, frame: Frame | None = None) -> object:
         """The value of a piece of source at a module's level; an ``Unknown`` with the reason where it is not known."""
+        from preflight.program.evaluate.values import Raised, Unknown
+
         try:
             return self.evaluator.ask(lambda: self.evaluator.expression(module, expression, frame))
         except Raised as raised:
@@ -239,6 +280,8 @@ class Program:
 
         Decorators of the tree are run; behind one that cannot be followed the signature is not exact.
         """
+        from preflight.program.evaluate.values import Function, Raised, Unknown
+
         decorators = [d for d in function.decorators if d.text not in ("staticmethod", "classmethod", "property")]
         if not decorators:
             return Signature(function.parameters)
@@ -254,6 +297,8 @@ class Program:
 
     def member_signature(self, member: Member) -> Signature | None:
         """The signature of a method, ``self`` or ``cls`` included; None for what is no function."""
+        from preflight.program.evaluate.values import Function
+
         if member.signature is not None:
             return member.signature
         changed = member.owner.changed.get(member.name)

@@ -218,6 +218,8 @@ class Resolver:
                 return Resolution(outside, unknown=reason)
             if lazy is not None:
                 return lazy
+        if submodule.kind is ModuleKind.UNKNOWN:
+            return Resolution(unknown=submodule.reason)
         return Resolution(missing=Missing(module_name, name, f"{module_name} has no {name!r}"))
 
     def bound(self, module: Module, name: str, line: int | None = None) -> Resolution | None:

@@ -47,6 +47,8 @@ class SourceText:
     def dynamic_text(self) -> list[tuple[str, int]]:
         """Where the file writes names that no statement spells out, in functions too: found in its text."""
         text = b"\n".join(self.lines)
+        if b"in globals()" in text:
+            text = _REPLACED.sub(rb"\1", text)
         found: list[tuple[str, int]] = []
         for word, pattern, what in _DYNAMIC:
             if word in text:
@@ -81,6 +83,10 @@ _DYNAMIC = (
     ),
     _dynamic(b"sys.meta_path", rb"\bsys\.meta_path\s*\.\s*(?:append|insert|extend)\b", "sys.meta_path gets a finder"),
 )
+
+
+#: a name gets another value if it has one already: that makes no new names
+_REPLACED = re.compile(rb"(\b(?:el)?if\s+(\w+)\s+in\s+globals\(\):[ \t]*\n[ \t]+)globals\(\)\[\2\]\s*=(?!=)")
 
 
 def _as_utf8(data: bytes) -> bytes:

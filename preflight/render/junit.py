@@ -58,7 +58,10 @@ def _case(suite: Element, finding: Finding) -> None:
     place = ":".join(str(part) for part in (span.path, span.line, span.column) if part is not None)
     details = [place, fault.message, fault.why or ""]
     details += [f"{value.name} = {shown(value.value)} ({value.origin})" for value in fault.values]
-    details += [f"{step.path}:{step.line} in {step.function}" for step in fault.trail]
+    details += [
+        f"{step.path}:{step.line} in {step.function}" if step.function else f"{step.note}: {step.path}:{step.line}"
+        for step in fault.trail
+    ]
     details += [f"help: {fault.help}" if fault.help else ""]
     text = visible_lines("\n".join(part for part in details if part))
     message = {"message": visible_lines(fault.message)}

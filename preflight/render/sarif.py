@@ -111,7 +111,11 @@ def _result(finding: Finding, numbers: dict[str, int]) -> Object:
             {
                 "location": {
                     **_location(Span(step.path, step.line)),
-                    "logicalLocations": [{"name": clean(step.function), "kind": "function"}],
+                    **(
+                        {"logicalLocations": [{"name": clean(step.function), "kind": "function"}]}
+                        if step.function
+                        else {}
+                    ),
                     "message": _message(step.note or f"in {step.function}"),
                 },
                 "nestingLevel": depth,

@@ -103,6 +103,10 @@ class _Page:
         return [(head + start[len(plain) :]).rstrip(), *more]
 
     def _trail(self, trail: tuple[Step, ...], gutter: int) -> Iterator[str]:
+        for step in trail:
+            if not step.function:
+                yield from self._item(gutter, one_line(step.note), place(Span(step.path, step.line)))
+        trail = tuple(step for step in trail if step.function)
         if not trail:
             return
         steps = trail if self.verbose else trail[-_INNERMOST_STEPS:]

@@ -7,18 +7,14 @@ compiles.
 
 from __future__ import annotations
 
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from preflight.syntax.child import SCRIPT
+from preflight.syntax.process import ChildProcess, NoAnswer, NotStarted
 
 if TYPE_CHECKING:
     from preflight.syntax.source import Source
@@ -186,39 +182,26 @@ def compile_all(sources: Sequence[Source], interpreter: Path | None) -> CompileR
 
 
 class _Process:
-    """One child process and the two threads that keep its pipes from blocking each other."""
+    """The target interpreter at work on the compile script."""
 
     def __init__(self, path: str) -> None:
         try:
-            self._child = subprocess.Popen(
-                [path, "-I", "-S", "-W", "ignore", "-c", SCRIPT],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except FileNotFoundError:
-            raise _Unusable("does not exist") from None
-        except PermissionError:
-            raise _Unusable("is not executable") from None
-        except (OSError, ValueError) as error:
-            raise _Unusable(f"cannot be started ({getattr(error, 'strerror', None) or error})") from None
-        self._answers: SimpleQueue[bytes] = SimpleQueue()
-        self._requests: SimpleQueue[bytes | None] = SimpleQueue()
+            self._child = ChildProcess([path, "-I", "-S", "-W", "ignore", "-c", SCRIPT])
+        except NotStarted as error:
+            raise _Unusable(str(error)) from None
         self._greeted: tuple[int, int, int] | None = None
-        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._write)]
-        for thread in self._threads:
-            thread.start()
 
     def greeting(self) -> tuple[int, int, int]:
         """The version the interpreter says it has. Raises _Unusable."""
         if self._greeted is None:
             try:
-                line = self._answers.get(timeout=START_TIMEOUT)
-            except Empty:
+                line = self._child.line(START_TIMEOUT)
+            except NoAnswer:
                 raise _Unusable(f"does not answer within {START_TIMEOUT:.0f} seconds") from None
             words = line.decode("utf-8", "replace").split()
             if len(words) != 4 or words[0] != "preflight" or not all(word.isdigit() for word in words[1:4]):
-                raise _Unusable("is no Python interpreter" + self._last_words())
+                said = self._child.last_words()
+                raise _Unusable(f"is no Python interpreter{f' (it says: {said})' if said else ''}")
             major, minor, micro = (int(word) for word in words[1:4])
             if major < 3:
                 raise _Unusable(f"is Python {major}.{minor}, which runs no vLLM")
@@ -227,72 +210,23 @@ class _Process:
 
     def send(self, sources: Iterable[bytes], mode: bytes) -> None:
         for source in sources:
-            self._requests.put(b"%d %s\n" % (len(source), mode))
-            self._requests.put(source)
+            self._child.send((b"%d %s\n" % (len(source), mode), source))
 
     def answer(self, timeout: float) -> Outcome:
         """The next outcome, in the order of the sources sent."""
         try:
-            line = self._answers.get(timeout=timeout)
-        except Empty:
+            line = self._child.line(timeout)
+        except NoAnswer:
             return Outcome(failure=f"the interpreter did not finish it within {timeout:.0f} seconds")
         fields = line.decode("utf-8", "replace").rstrip("\n").split("\t")
         if fields == ["ok"]:
             return Outcome()
         if fields[0] != "error" or len(fields) != 8:
-            return self._death()
+            phrase, crashed = self._child.death()
+            return Outcome(failure=f"the interpreter {phrase}", crashed=crashed)
         _, kind, stage, *places, message = fields
         line_number, column, end_line, end_column = (int(p) if p.lstrip("-").isdigit() else None for p in places)
         return Outcome(CompileError(kind, stage, message, line_number, column, end_line, end_column))
 
     def end(self) -> None:
-        self._requests.put(None)
-        self._child.kill()
-        self._child.wait()
-        for thread in self._threads:
-            thread.join()
-        for pipe in (self._child.stdout, self._child.stderr):
-            if pipe is not None:
-                pipe.close()
-
-    def _read(self) -> None:
-        assert self._child.stdout is not None
-        for line in self._child.stdout:
-            self._answers.put(line)
-        self._answers.put(b"")  # the child is gone
-
-    def _write(self) -> None:
-        pipe = self._child.stdin
-        assert pipe is not None
-        while (data := self._requests.get()) is not None:
-            try:
-                pipe.write(data)
-                if self._requests.empty():
-                    pipe.flush()
-            except (OSError, ValueError):  # the child is gone; the reader tells
-                break
-        with suppress(OSError):
-            pipe.close()
-
-    def _death(self) -> Outcome:
-        try:
-            status = self._child.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            return Outcome(failure="the interpreter stopped answering")
-        if status >= 0:
-            return Outcome(failure=f"the interpreter ended with exit status {status}")
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = str(-status)
-        crashed = name in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL")
-        return Outcome(failure=f"the interpreter was ended by the signal {name}", crashed=crashed)
-
-    def _last_words(self) -> str:
-        try:
-            self._child.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            return ""
-        assert self._child.stderr is not None
-        words = self._child.stderr.read(4096).decode("utf-8", "replace").strip().splitlines()
-        return f" (it says: {words[-1]})" if words else ""
+        self._child.end()

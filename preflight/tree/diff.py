@@ -31,6 +31,8 @@ class Hunk:
     before: tuple[str, ...]
     after: tuple[str, ...]
     lines: tuple[int, ...]  #: for each line of ``before``, its line in the diff
+    kept: tuple[bool, ...]  #: for each line of ``before``, whether it stays
+    added: tuple[int | None, ...]  #: for each line of ``after``, its line in the diff; None for one that was there
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +77,43 @@ class Failure:
     found: str | None = None  #: what the tree has there; None: the file ends before
     moved_to: int | None = None
 
+    before: tuple[str, ...] = ()  #: the lines that the hunk wants
+
     @property
     def message(self) -> str:
-        """One sentence that stands alone."""
-        place = f"{self.diff}, line {self.diff_line}"
+        """One sentence that stands alone, without the place in the diff."""
         if self.why is Why.NO_FILE:
-            return f"{place}: changes {self.path}, which the tree does not have."
+            return f"the diff changes {self.path}, which the tree does not have"
         if self.why is Why.EXISTS:
-            return f"{place}: creates {self.path}, which the tree has already."
+            return f"the diff creates {self.path}, which the tree has already"
         if self.why is Why.APPLIED:
-            return f"{place}: the hunk for {self.path} is applied already (at line {self.tree_line})."
+            return f"the hunk for {self.path} is applied already (at line {self.tree_line})"
         if self.why is Why.OVERLAPS:
-            return f"{place}: the hunk for {self.path} begins inside the one before it."
+            return f"the hunk for {self.path} begins inside the one before it"
         has = "the file ends before it" if self.found is None else f"the tree has {_shown(self.found)}"
-        text = f"{place}: does not apply to {self.path}: line {self.tree_line} should be {_shown(self.wanted)}, {has}"
-        if self.why is Why.MOVED:
-            return f"{text}; the hunk's lines are at line {self.moved_to}."
-        return f"{text}."
+        text = f"the hunk does not apply to {self.path}: line {self.tree_line} should be {_shown(self.wanted)}, {has}"
+        return f"{text}; the hunk's lines are at line {self.moved_to}" if self.why is Why.MOVED else text
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The line of a diff that made a line of a file."""
+
+    diff: str
+    line: int
+
+
+#: for each line of a file, what made it; None for a line that the tree had
+Marks = tuple["Mark | None", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a diff makes of a tree: new contents by path (None: deleted), what failed, and what was left aside."""
+    """What a diff makes of a tree: new contents by path (None: deleted), which of its lines the diff made, what failed,
+    and what was left aside. A file of which a hunk fails is left as it is, unless the hunk is applied already."""
 
     changes: dict[str, bytes | None]
+    marks: dict[str, Marks]
     failures: tuple[Failure, ...]
     skipped: tuple[str, ...]
 
@@ -157,13 +172,16 @@ def apply(
     name: str,
     place: Callable[[Sequence[str]], str | None],
     read: Callable[[str], bytes | None],
+    marked: Callable[[str], Marks] = lambda path: (),
 ) -> Applied:
     """Applies the files of the diff ``name``, in order.
 
     ``place`` tells the tree's path for the spellings that the diff has of a file (None: it is of no concern here),
-    ``read`` gives a file's content or None if there is no such file. Failures do not stop it: every hunk is tried.
+    ``read`` gives a file's content or None if there is no such file, ``marked`` which of its lines an earlier diff made
+    (empty: none). Failures do not stop it: every hunk is tried.
     """
     changes: dict[str, bytes | None] = {}
+    marks: dict[str, Marks] = {}
     failures: list[Failure] = []
     skipped: list[str] = []
 
@@ -183,17 +201,21 @@ def apply(
             failures.append(Failure(name, file.line, old, Why.NO_FILE))
             continue
         if old != new and new is not None and (there := content(new)) is not None:
-            after, _ = _patched([], file, name, path)
+            after, _, _ = _patched([], (), file, name, path)
             same = old is None and _joined(after) == there
             failures.append(Failure(name, file.line, new, Why.APPLIED if same else Why.EXISTS, tree_line=1))
             continue
-        after, failed = _patched(_split_bytes(before or b""), file, name, path)
+        known = () if old is None else marks[old] if old in marks else marked(old)
+        after, made, failed = _patched(_split_bytes(before or b""), known, file, name, path)
         failures += failed
+        if any(failure.why is not Why.APPLIED for failure in failed):
+            continue
         if old is not None and old != new:
             changes[old] = None
         if new is not None:
             changes[new] = _joined(after)
-    return Applied(changes, tuple(failures), tuple(skipped))
+            marks[new] = made
+    return Applied(changes, marks, tuple(failures), tuple(skipped))
 
 
 def _placed(file: FileDiff, place: Callable[[Sequence[str]], str | None]) -> tuple[str | None, str | None]:
@@ -212,9 +234,13 @@ def _creates(file: FileDiff) -> bool:
     return len(file.hunks) == 1 and not file.hunks[0].before and file.hunks[0].start == 0
 
 
-def _patched(lines: list[str], file: FileDiff, name: str, path: str) -> tuple[list[str], list[Failure]]:
-    """The lines after all hunks that apply."""
+def _patched(
+    lines: list[str], known: Marks, file: FileDiff, name: str, path: str
+) -> tuple[list[str], Marks, list[Failure]]:
+    """The lines after all hunks that apply, and what made them; ``known`` is what made the lines before."""
+    marks = [*known, *[None] * (len(lines) - len(known))]
     out: list[str] = []
+    made: list[Mark | None] = []
     failures: list[Failure] = []
     place = 0
     for hunk in file.hunks:
@@ -224,16 +250,18 @@ def _patched(lines: list[str], file: FileDiff, name: str, path: str) -> tuple[li
         elif hunk.start > len(lines) or tuple(lines[hunk.start : end]) != hunk.before:
             failures.append(_failure(lines, hunk, name, path))
         else:
-            out += lines[place : hunk.start]
-            out += hunk.after
+            out += [*lines[place : hunk.start], *hunk.after]
+            kept = iter(mark for mark, line in zip(marks[hunk.start : end], hunk.kept, strict=True) if line)
+            made += marks[place : hunk.start]
+            made += [next(kept) if line is None else Mark(name, line) for line in hunk.added]
             place = end
-    return out + lines[place:], failures
+    return out + lines[place:], (*made, *marks[place:]), failures
 
 
 def _failure(lines: list[str], hunk: Hunk, name: str, path: str) -> Failure:
     """Says why a hunk does not apply: it is applied already, or its lines moved, or they are not there."""
     if hunk.after and tuple(lines[hunk.target : hunk.target + len(hunk.after)]) == hunk.after:
-        return Failure(name, hunk.line, path, Why.APPLIED, tree_line=hunk.target + 1)
+        return Failure(name, hunk.line, path, Why.APPLIED, tree_line=hunk.target + 1, before=hunk.before)
     offset = 0
     while (
         offset < len(hunk.before)
@@ -252,6 +280,7 @@ def _failure(lines: list[str], hunk: Hunk, name: str, path: str) -> Failure:
         wanted=hunk.before[offset] if offset < len(hunk.before) else None,
         found=lines[number] if number < len(lines) else None,
         moved_to=None if moved is None else moved + 1,
+        before=hunk.before,
     )
 
 
@@ -287,6 +316,8 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
         before: list[str] = []
         after: list[str] = []
         lines: list[int] = []
+        kept: list[bool] = []
+        added: list[int | None] = []
         last: tuple[list[str], ...] = ()
         for part in hunk:
             if part.line_type == "\\":
@@ -298,8 +329,11 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
                 continue  # an empty line behind the hunk
             for side in sides:
                 side.append(part.value if part.value.endswith("\n") else part.value + "\n")
-            if before in sides:
+            if part.line_type != "+":
                 lines.append(part.diff_line_no or 0)
+                kept.append(part.line_type == " ")
+            if part.line_type != "-":
+                added.append(part.diff_line_no if part.line_type == "+" else None)
             last = sides
         first = min((part.diff_line_no for part in hunk if part.diff_line_no), default=1)
         yield Hunk(
@@ -309,6 +343,8 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
             tuple(before),
             tuple(after),
             tuple(lines),
+            tuple(kept),
+            tuple(added),
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from preflight.errors import TreeError, UsageError
 from preflight.model import Undecided
-from preflight.tree.diff import apply, looks_like_diff, read_diff
+from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
 from preflight.tree.paths import absolute
@@ -196,22 +196,26 @@ class _Work:
             self.laid.update(path for path, file in placed.items() if file.file in changed)
 
     def _apply(self, file: Given, asked: bool) -> None:
-        """Lays a diff over the tree. Raises TreeError if it does not apply exactly."""
+        """Lays a diff over the tree; what of it does not apply exactly is kept among the tree's failures."""
         name = file.name
         places = Places(tuple(self.tree.files()))
-        applied = apply(read_diff(file.data, name), name, places.of_diff, lambda path: _existing(self.tree, path))
-        failures = [f for f in applied.failures if f.path not in self.tree.absent]
-        if failures:
-            more = f" ({len(failures) - 1} more hunks do not apply either.)" if len(failures) > 1 else ""
-            raise TreeError(
-                failures[0].message + more,
-                "Make the diff anew against this tree, or name the release that it was made for: --vllm VERSION.",
-            )
+        applied = apply(
+            read_diff(file.data, name),
+            name,
+            places.of_diff,
+            lambda path: _existing(self.tree, path),
+            lambda path: self.tree.marks.get(path, ()),
+        )
+        # of a file that an earlier diff failed on, nothing can be said
+        failed = {failure.path for failure in self.tree.failures if failure.why is not Why.APPLIED}
+        absent = [failure.path for failure in applied.failures if failure.path in self.tree.absent]
+        failures = [f for f in applied.failures if f.path not in self.tree.absent and f.path not in failed]
         changes = {path: data for path, data in applied.changes.items() if _can_be_laid(path)}
-        self.tree = self.tree.with_overlay(changes)
+        self.tree = self.tree.with_overlay(changes, marks=applied.marks)
+        self.tree = replace(self.tree, failures=(*self.tree.failures, *failures))
         if asked:
             self.laid.update(changes)
-        if aside := [*applied.skipped, *(f.path for f in applied.failures)]:
+        if aside := [*applied.skipped, *absent]:
             self.notes.append(
                 f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "
                 f"{PACKAGE}/, or not text."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from preflight.model import FileState, PatchedFile, TreeFacts, Undecided
+from preflight.tree.diff import Failure, Marks
 from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind, counted
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.reference import Reference
@@ -17,8 +18,9 @@ class Tree:
     """A tree, as it was when it was opened. Paths are relative to ``root`` and use ``/``.
 
     Made by ``open_tree``. ``listing`` are the files that are there (links that lead nowhere included: reading them
-    says so), ``layer`` is what is laid over them in memory (None: deleted) and ``origins`` the files that this came out
-    of, ``absent`` what a sources-only tree leaves out, ``reference`` what the files were compared with.
+    says so), ``layer`` is what is laid over them in memory (None: deleted), ``origins`` the files that this came out
+    of, ``marks`` the lines of diffs that made lines of it; ``absent`` is what a sources-only tree leaves out,
+    ``reference`` what the files were compared with.
     """
 
     root: Path  #: the folder that holds ``vllm/``
@@ -37,6 +39,8 @@ class Tree:
     layer: Mapping[str, bytes | None] = field(default_factory=dict)
     origins: Mapping[str, Path] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
+    marks: Mapping[str, Marks] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()  #: what of the diffs does not apply
     reference: Reference | None = None
 
     def files(self) -> Iterable[str]:
@@ -91,11 +95,16 @@ class Tree:
         """The Python files of the patched set that exist."""
         return tuple(p.path for p in self.facts.patched if p.path.endswith(".py") and self.exists(p.path))
 
-    def with_overlay(self, changes: Mapping[str, bytes | None], origins: Mapping[str, Path] | None = None) -> Tree:
+    def with_overlay(
+        self,
+        changes: Mapping[str, bytes | None],
+        origins: Mapping[str, Path] | None = None,
+        marks: Mapping[str, Marks] | None = None,
+    ) -> Tree:
         """This tree with ``changes`` laid over it: the new content of paths, None for a file that is deleted.
 
-        ``origins`` are the files that contents were read from. A file whose content is then the release's is not
-        patched; a note says so.
+        ``origins`` are the files that contents were read from, ``marks`` the lines of diffs that made theirs. A file
+        whose content is then the release's is not patched; a note says so.
         """
         states = {p.path: p.state for p in self.facts.patched}
         same: list[str] = []
@@ -123,6 +132,7 @@ class Tree:
             facts=replace(self.facts, patched=patched),
             layer=layer,
             origins={**kept, **(origins or {})},
+            marks={**{path: made for path, made in self.marks.items() if path not in changes}, **(marks or {})},
             notes=(*self.notes, *said),
         )
 

@@ -1,0 +1,47 @@
+"""Names that a module or class does not bind itself and other files of the tree set from outside."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from preflight.program import Missing, Module, Program
+
+
+def is_set_elsewhere(program: Program, missing: Missing) -> bool:
+    """Whether some file of the tree assigns the missing name as an attribute (``module.name = ...``, ``setattr``)."""
+    if missing.name is None:
+        return False
+    within, _, name = missing.name.rpartition(".")
+    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
+    word = re.escape(name)
+    assigned = re.compile(
+        rf"(?<![\w.])((?!self\b|cls\b)[A-Za-z_][\w.]*)\.{word}[ \t]*(?::[^=\n]*)?=(?!=)"
+        rf"|\bsetattr\([ \t\n]*([A-Za-z_][\w.]*),[ \t\n]*[\"']{word}[\"']"
+    )
+    for module in program.modules_with(name):
+        data = program.loader.data(module.spec)
+        if not isinstance(data, bytes):
+            continue
+        for match in assigned.finditer(data.decode("utf-8", "replace")):
+            if _means(program, module, match[1] or match[2], owner, missing.module if not within else None):
+                return True
+    return False
+
+
+def _means(program: Program, module: Module, text: str, owner: str, home: str | None) -> bool:
+    """Whether the dotted name ``text`` may be the owner: a class by its name, a module by where an import leads."""
+    root, _, rest = text.partition(".")
+    if text.rpartition(".")[2] == owner:
+        return True
+    if home is None:
+        return False
+    for item in module.facts.imports:
+        target = module.absolute(item)
+        if item.bound != root or target is None:
+            continue
+        base = target if item.name is None else f"{target}.{item.name}"
+        if (f"{base}.{rest}" if rest else base) == home:
+            return True
+    return False
