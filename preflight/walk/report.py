@@ -11,6 +11,7 @@ from preflight.model import Fault, Note, Severity, Span, Undecided
 from preflight.model import Value as Shown
 from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.entries import PATH
+from preflight.walk.machine import Doubt
 from preflight.walk.outcomes import Exit
 from preflight.walk.stages import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
@@ -61,10 +62,23 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             "model-not-constructed",
             "the engine config was walked to its end; the constructors of the model's layers were not",
         )
+    yield from _doubts(walk)
+
+
+def _doubts(walk: Walk) -> Iterator[Undecided]:
+    """What was left open on the way, each kind once, at the first place of it: one unknown brings many others."""
+    kinds: dict[str, list[Doubt]] = {}
     for doubt in walk.doubts:
-        place = doubt.place
+        kinds.setdefault(doubt.id, []).append(doubt)
+    for id, doubts in kinds.items():
+        first = doubts[0]
+        others = f", and {len(doubts) - 1} other places" if len(doubts) > 1 else ""
         yield Undecided(
-            doubt.id, doubt.reason, place.path if place else None, place.line if place else None, doubt.count
+            id,
+            first.reason + others,
+            first.place.path if first.place else None,
+            first.place.line if first.place else None,
+            sum(doubt.count for doubt in doubts),
         )
 
 
