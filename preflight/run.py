@@ -37,15 +37,10 @@ class Request:
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files, flags, imports, names, patches, walked
+    from preflight.checks.classes import family
 
-    return (
-        *patches.CHECKS,
-        *files.CHECKS,
-        *imports.CHECKS,
-        *names.CHECKS,
-        *flags.CHECKS,
-        *walked.CHECKS,
-    )
+    static = (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
+    return (*static, *walked.CHECKS, *files.LATE)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:

@@ -32,8 +32,6 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
         context.cst.send([source for source in sources if source.path in patched])
         outcomes = compiler.compile(source.data for source in sources)
         for source, outcome in zip(sources, outcomes, strict=True):
-            # asked for before anything else is known, since the answers come in the order of the requests
-            trouble = context.cst.problem(source) if source.path in patched else None
             if source.problem is not None:
                 yield _undecodable(source, outcome, compiler.interpreter, source.path in patched)
             elif outcome.failure is not None:
@@ -47,11 +45,23 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
                 yield from _refused(context, compiler, source, outcome.error)
             else:
                 yield from _accepted(context, compiler.interpreter, source)
-                if trouble is not None:
-                    message = f"it compiles, but what needs its syntax tree is left out: {trouble}"
-                    yield Undecided("cst-refused", message, source.path)
         if compiler.interpreter.stand_in and patched:
             yield _stand_in(context, compiler.interpreter)
+
+
+def check_concrete(context: Context) -> Iterator[Undecided]:
+    """What libcst cannot parse of the patched files, though it compiles. To be asked late: libcst is slow, and has had
+    the files since they were compiled."""
+    from preflight.syntax.compiler import compile_all
+
+    refused = {source.path: (source, problem) for source, problem in context.cst.answers() if problem is not None}
+    if not refused:
+        return
+    result = compile_all([source for source, _ in refused.values()], context.tree.interpreter)
+    for path, (_, problem) in refused.items():
+        if path in result.outcomes and result.outcomes[path].ok:
+            message = f"it compiles, but what needs its syntax tree is left out: {problem}"
+            yield Undecided("cst-refused", message, path)
 
 
 def _undecodable(source: Source, outcome: Outcome, interpreter: Interpreter, patched: bool) -> Fault:

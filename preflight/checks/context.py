@@ -22,6 +22,7 @@ class CheckOptions:
     """What the user asked for, as far as checks need to know it."""
 
     whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
+    require: tuple[str, ...] = ()  #: --require INTERFACE[=CLASS]
     use_cache: bool = True  #: --no-cache turns it off
     assume: tuple[str, ...] = ()  #: --assume: what the machine has, as ``KEY=VALUE`` pairs
     require_config: tuple[str, ...] = ()  #: --require-config: attributes that the model's config must have

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.checks.compiled import SYNTAX_ERROR, UNDECODABLE, UNREADABLE, check_compiled
+from preflight.checks.compiled import SYNTAX_ERROR, UNDECODABLE, UNREADABLE, check_compiled, check_concrete
 from preflight.checks.context import Check, Context
 from preflight.checks.leftovers import CONFLICT_MARKER, RESIDUE_FILE, check_leftovers
 from preflight.model import Fault, FileState, Severity, Span, Undecided
@@ -41,6 +41,8 @@ CHECKS = (
         check_files,
     ),
 )
+#: asked after all others, which run while libcst parses
+LATE = (Check(frozenset({SYNTAX_ERROR}), check_concrete),)
 
 
 def _is_there(context: Context, path: str) -> bool:

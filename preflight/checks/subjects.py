@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.body.study import studies_of
 from preflight.checks.changes import Change, change_of, names_of
+from preflight.checks.released import released_tree
 from preflight.model import FileState
 from preflight.program import Module, ModuleKind, ModuleSpec
 from preflight.program.facts import Hole
@@ -200,13 +201,8 @@ class Subjects:
     def released_program(self) -> Program | None:
         """The tree as released, as a program; None where the release's files are not known."""
         if self._released is None and self.compared:
-            changes: dict[str, bytes | None] = {}
-            for file in self._tree.facts.patched:
-                data = self._tree.pristine(file.path)
-                if data is None and file.state in (FileState.MODIFIED, FileState.MISSING):
-                    return None
-                changes[file.path] = data
-            self._released = self._program.beside(self._tree.with_overlay(changes))
+            tree = released_tree(self._tree)
+            self._released = self._program.beside(tree) if tree is not None else None
         return self._released
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,13 +84,17 @@ def started_cst() -> CstParser:
     return cst
 
 
-def checked(arguments: argparse.Namespace, settings: Settings, cst: CstParser) -> tuple[Tree, Report]:
-    """Open the tree that the arguments and the settings name, and check it."""
+def checked(
+    arguments: argparse.Namespace, settings: Settings, cst: CstParser, opened: Callable[[Tree], object] | None = None
+) -> tuple[Tree, Report]:
+    """Open the tree that the arguments and the settings name, and check it; ``opened`` is told of it before."""
     from preflight.run import run_checks
     from preflight.tree import open_tree
 
     try:
         tree = open_tree(tree_request(arguments, settings), os.environ)
+        if opened is not None:
+            opened(tree)
         return tree, run_checks(tree, check_request(arguments, settings), os.environ, cst)
     except PreflightError as error:
         if settings.file is not None and _is_configured(error, arguments, settings):
@@ -161,6 +166,7 @@ def tree_request(arguments: argparse.Namespace, settings: Settings) -> TreeReque
         use_environment=site_packages == ENVIRONMENT or (site_packages is None and vllm is None),
         vllm=vllm,
         overlays=tuple(arguments.overlay) if arguments.overlay is not None else settings.overlay,
+        overlay_option="PATCH" if "patches" in arguments else "--overlay",
         paths=tuple(arguments.paths),
         python=arguments.python or settings.python,
         staged=arguments.staged,
@@ -180,6 +186,7 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
     return Request(
         options=CheckOptions(
             whole_tree=arguments.all,
+            require=_words(arguments.require, settings.require),
             use_cache=not arguments.no_cache,
             assume=tuple(arguments.assume or ()),
             require_config=tuple(arguments.require_config or ()),

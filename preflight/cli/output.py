@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from preflight.cli.repair import write_atomically
 from preflight.errors import UsageError
 
 
@@ -34,6 +33,8 @@ def write_report(target: str | None, text: str, stream: TextIO) -> None:
         except OSError as error:
             raise UsageError(f"-o {target} cannot be written: {error.strerror}", "name another file") from error
         return
+    from preflight.cli.repair import write_atomically
+
     write_atomically(file, data)
 
 

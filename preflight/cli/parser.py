@@ -54,7 +54,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def _place_rest(arguments: argparse.Namespace, rest: list[str]) -> None:
     """argparse takes PATHs only in one place; those that stand between options are added here, all else is refused."""
     unknown = [word for word in rest if word.startswith("-")]
-    words = {"check": "paths", "interfaces": "names"}.get(arguments.command)
+    words = {"check": "paths", "apply": "patches", "interfaces": "names"}.get(arguments.command)
     if not unknown and words is not None:
         setattr(arguments, words, [*getattr(arguments, words), *rest])
     elif rest:
@@ -88,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"preflight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for declare in (_check, _gate, _launch, _interfaces, _rules, _explain, _triage):
+    for declare in (_check, _gate, _launch, _apply, _restore, _install_hook, _interfaces, _rules, _explain, _triage):
         declare(commands)
     return parser
 
@@ -181,6 +181,62 @@ def _launch(commands: Commands) -> None:
     command.set_defaults(paths=[], fix=False, diff=False)
 
 
+def _apply(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.apply import run_apply_command
+
+        return run_apply_command(arguments)
+
+    command = _command(
+        commands,
+        "apply",
+        "check patches, then write all of them into the installed tree or none",
+        run,
+        launch=True,
+        epilog="`preflight restore` takes back what was written.",
+    )
+    command.add_argument(
+        "patches", nargs="+", metavar="PATCH", help="a folder of files, a diff, or a folder of diffs; in order"
+    )
+    command.add_argument("--check-only", action="store_true", help="check, write nothing")
+    command.add_argument("--force", action="store_true", help="write even if something reaches --fail-on")
+    _tree_options(command, written=True)
+    _check_options(command)
+    _launch_options(command)
+    _output_options(command)
+    command.set_defaults(paths=[], fix=False, diff=False)
+
+
+def _restore(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.apply import run_restore_command
+
+        return run_restore_command(arguments)
+
+    command = _command(commands, "restore", "put back what the tree had before `preflight apply`", run)
+    command.add_argument("--force", action="store_true", help="also files that somebody changed after the apply")
+    _site_packages_option(command.add_argument_group("the tree"))
+    command.set_defaults(vllm=None, python=None, no_cache=False, paths=[], overlay=[], staged=False, base_ref=None)
+
+
+def _install_hook(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.hook import run_install_hook_command
+
+        return run_install_hook_command(arguments)
+
+    command = _command(
+        commands,
+        "install-hook",
+        "write a git hook that checks what is staged before each commit",
+        run,
+        epilog="To be rid of it, remove the file that it names.",
+    )
+    command.add_argument(
+        "--force", action="store_true", help="replace a hook of somebody else; it is kept beside the new one"
+    )
+
+
 def _interfaces(commands: Commands) -> None:
     def run(arguments: argparse.Namespace) -> int:
         from preflight.cli.interfaces import run_interfaces_command
@@ -231,8 +287,32 @@ def _explain(commands: Commands) -> None:
     command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
 
 
-def _tree_options(command: argparse.ArgumentParser) -> None:
+def _tree_options(command: argparse.ArgumentParser, *, written: bool = False) -> None:
+    """``written``: a command that writes takes the files that are there, and no overlays but its own."""
     group = command.add_argument_group("the tree")
+    _site_packages_option(group)
+    released = "a released vLLM; its Python sources are fetched and kept in the cache"
+    reference = "the release that the tree is compared with; default: its own RECORD"
+    group.add_argument("--vllm", metavar="VERSION", help=reference if written else released)
+    group.add_argument(
+        "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
+    )
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write facts kept from earlier runs")
+    if written:
+        command.set_defaults(staged=False, base_ref=None)
+        return
+    group.add_argument(
+        "--overlay",
+        action="append",
+        default=None,
+        metavar="PATH",
+        help="a folder of files, a diff, or a folder of diffs, laid over the tree in memory; repeatable, in order",
+    )
+    group.add_argument("--staged", action="store_true", help="only what git has staged, with the staged content")
+    group.add_argument("--base-ref", metavar="REF", help="only what differs from this git revision")
+
+
+def _site_packages_option(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--vllm-site-packages",
         nargs="?",
@@ -241,22 +321,6 @@ def _tree_options(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="site-packages, a virtual environment or a source checkout; without DIR: the active environment's",
     )
-    group.add_argument(
-        "--vllm", metavar="VERSION", help="a released vLLM; its Python sources are fetched and kept in the cache"
-    )
-    group.add_argument(
-        "--overlay",
-        action="append",
-        default=None,
-        metavar="PATH",
-        help="a folder of files, a diff, or a folder of diffs, laid over the tree in memory; repeatable, in order",
-    )
-    group.add_argument(
-        "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
-    )
-    group.add_argument("--staged", action="store_true", help="only what git has staged, with the staged content")
-    group.add_argument("--base-ref", metavar="REF", help="only what differs from this git revision")
-    group.add_argument("--no-cache", action="store_true", help="neither read nor write facts kept from earlier runs")
 
 
 def _check_options(command: argparse.ArgumentParser) -> None:
@@ -267,6 +331,13 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--ignore", action="append", default=None, metavar="RULE", help="not these rules (code, name or prefix)"
+    )
+    group.add_argument(
+        "--require",
+        action="append",
+        default=None,
+        metavar="INTERFACE[=CLASS]",
+        help="demand an interface of the patched model classes, or of the class or architecture named; repeatable",
     )
     group.add_argument("--fail-on", choices=FAIL_ON, default=None, help="what makes the exit code 1; default: error")
 

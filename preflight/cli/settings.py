@@ -30,6 +30,7 @@ class Settings:
     overlay: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
     fail_on: str = "error"
     rules: tuple[Path, ...] = ()
 
@@ -109,6 +110,7 @@ def _settings(file: Path, table: object) -> Settings:
         overlay=tuple(str(folder / path) for path in _texts(file, table, "overlay")),
         select=_texts(file, table, "select"),
         ignore=_texts(file, table, "ignore"),
+        require=_texts(file, table, "require"),
         fail_on=fail_on,
         rules=tuple(folder / path for path in _texts(file, table, "rules")),
     )

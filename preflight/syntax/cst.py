@@ -8,7 +8,8 @@ the check.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from preflight.syntax.process import ChildProcess, NoAnswer, NotStarted
@@ -84,6 +85,7 @@ class CstParser:
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
         self._trouble: str | None = None  #: why there are no more answers
+        self._sent: deque[Source] = deque()  #: what waits for its answer to be asked for
 
     def __enter__(self) -> CstParser:
         return self
@@ -94,7 +96,7 @@ class CstParser:
             self._process = None
 
     def start(self) -> None:
-        """Let the process begin with its import. Where it cannot be started, ``problem`` says so of every source."""
+        """Let the process begin with its import. Where it cannot be started, the answers say so."""
         if self._process is None and self._trouble is None:
             command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", SCRIPT, str(FILE_TIMEOUT), *sys.path]
             try:
@@ -103,7 +105,8 @@ class CstParser:
                 self._trouble = f"the process for libcst {error}"
 
     def send(self, sources: Sequence[Source]) -> None:
-        """Begin to parse sources; each must then be asked for, in this order."""
+        """Begin to parse the sources that have a text; ``answers`` has the outcome."""
+        self._sent += [source for source in sources if source.text is not None]
         asked = [source.data for source in sources if _is_asked(source)]
         if not asked:
             return
@@ -113,10 +116,13 @@ class CstParser:
             for data in asked:
                 self._process.send([b"%d\n" % len(data), data])
 
-    def problem(self, source: Source) -> str | None:
-        """Why libcst cannot parse a source that was sent, as a phrase; None if it can, or has no text to parse."""
-        if source.text is None:
-            return None
+    def answers(self) -> Iterator[tuple[Source, str | None]]:
+        """Every source that was sent, with why libcst cannot parse it, as a phrase, or None if it can."""
+        while self._sent:
+            source = self._sent.popleft()
+            yield source, self._problem(source)
+
+    def _problem(self, source: Source) -> str | None:
         if not _is_asked(source):
             return f"it has {len(source.data):,} bytes, more than is given to libcst"
         if self._trouble is None and self._process is not None:

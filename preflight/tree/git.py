@@ -108,6 +108,16 @@ class Repository:
                 place += size + 1
         return found
 
+    def hooks(self) -> Path:
+        """Where git looks for the hooks of this work tree: a worktree's are its repository's, and ``core.hooksPath``
+        goes before."""
+        return self.top / os.fsdecode(self._run("rev-parse", "--git-path", "hooks").rstrip(b"\r\n"))
+
+    def shares_hooks(self) -> bool:
+        """True if ``core.hooksPath`` is set for every repository of the user or the machine, not for this one."""
+        words = _words(self._run("config", "--show-scope", "-z", "--get", "core.hooksPath", check=False))
+        return bool(words) and words[0] in ("global", "system")
+
     def describe(self) -> str | None:
         """``0.16.0`` or ``0.16.0+12.gabc1234`` after the nearest version tag; None without one."""
         out = self._run("describe", "--tags", "--long", "--match", "v[0-9]*", check=False).decode("ascii", "replace")

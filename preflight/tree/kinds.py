@@ -7,6 +7,10 @@ from enum import Enum
 
 #: The package that is checked, and the distribution that brings it.
 PACKAGE = "vllm"
+#: The folder beside the package where ``preflight apply`` keeps originals, and the file that is there only while a
+#: tree is written to: who finds it may see some files of a patch and not the others.
+STORE = ".preflight"
+JOURNAL = "journal.json"
 
 
 class TreeKind(str, Enum):
@@ -31,6 +35,7 @@ class TreeRequest:
     use_environment: bool = False
     vllm: str | None = None
     overlays: tuple[str, ...] = ()
+    overlay_option: str = "--overlay"  #: how the user gave them, for sentences
     paths: tuple[str, ...] = ()
     python: str | None = None
     staged: bool = False

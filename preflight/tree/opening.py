@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from preflight.model import PatchedFile, TreeFacts
+from preflight.model import PatchedFile, TreeFacts, Undecided
 from preflight.tree.basis import basis, release_record
 from preflight.tree.checkout import checkout_version
 from preflight.tree.distinfo import distributions
-from preflight.tree.kinds import PACKAGE, TreeKind, TreeRequest
+from preflight.tree.kinds import JOURNAL, PACKAGE, STORE, TreeKind, TreeRequest
 from preflight.tree.locate import Location, locate
 from preflight.tree.patched import Comparison
-from preflight.tree.paths import same_place
+from preflight.tree.paths import exists, same_place
 from preflight.tree.reference import Basis, ReleaseReference
 from preflight.tree.scan import Listing, scan
 from preflight.tree.surroundings import Surroundings, given_python, surroundings
@@ -47,7 +47,7 @@ def _laid_over(tree: Tree, request: TreeRequest, by_git: bool, environ: Mapping[
     from preflight.tree.overlay import lay_over
 
     selection = Selection(request.staged, request.base_ref, environ) if limited else Selection(False, None, environ)
-    return lay_over(tree, request.overlays, paths, selection, only_patched=by_git)
+    return lay_over(tree, request.overlays, paths, selection, only_patched=by_git, option=request.overlay_option)
 
 
 def _released(request: TreeRequest, python: Path | None, environ: Mapping[str, str]) -> Tree:
@@ -96,12 +96,25 @@ def _tree(location: Location, listing: Listing, found: Basis, around: Surroundin
         interpreter=around.interpreter,
         python_range=own.requires_python if own is not None else None,
         notes=(*location.notes, *found.comparison.notes),
-        undecided=found.comparison.undecided,
+        undecided=(*_half_written(root), *found.comparison.undecided),
         compiled=found.record.compiled if found.record is not None else frozenset(),
         listing=frozenset(listing.files),
         layer=found.layer,
         absent=found.comparison.absent,
         reference=found.reference,
+    )
+
+
+def _half_written(root: Path) -> tuple[Undecided, ...]:
+    if not exists(root / STORE / JOURNAL):
+        return ()
+    return (
+        Undecided(
+            "apply-unfinished",
+            f"An apply or restore of {root} is under way or was interrupted: some of its files may be written and "
+            "others not. `preflight restore` ends it.",
+            decisive=True,
+        ),
     )
 
 

@@ -24,17 +24,24 @@ _TELLING = 2000
 
 
 def lay_over(
-    tree: Tree, overlays: Sequence[str], paths: Sequence[str], selection: Selection, *, only_patched: bool = False
+    tree: Tree,
+    overlays: Sequence[str],
+    paths: Sequence[str],
+    selection: Selection,
+    *,
+    only_patched: bool = False,
+    option: str = "--overlay",
 ) -> Tree:
     """``tree`` with all that is given laid over it; its ``selected`` and ``outside`` say what the user asked for:
-    of the tree's own files that a PATH names, all, or those of the patched set if ``only_patched``.
+    of the tree's own files that a PATH names, all, or those of the patched set if ``only_patched``. ``option`` is how
+    the user gave the overlays.
 
     Raises TreeError for a path that cannot be read and for a diff that does not apply, UsageError for an overlay that
     has nothing that could be laid over.
     """
-    work = _Work(tree)
+    work = _Work(tree, option)
     for given in overlays:
-        work.overlay(given, *gather(given, "--overlay", selection))
+        work.overlay(given, *gather(given, option, selection))
     for given in paths:
         inside = inside_tree(given, tree.root)
         if inside is not None:
@@ -60,10 +67,12 @@ class _Work:
     """The tree while things are laid over it."""
 
     tree: Tree
+    option: str  #: how the user gave the overlays
     laid: set[str] = field(default_factory=set)  #: paths of overlays that the user asked for
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
 
     def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
@@ -79,18 +88,20 @@ class _Work:
             path = _mirrored(file, places, whole) or _bare(file, places)
             if path is None or not _can_be_laid(path):
                 rest.append(file)
+                if path is not None and is_compiled(path):
+                    self.aside.append(path)
             else:
                 placed[path] = file
         if diffs and placed:
             raise UsageError(
-                f"--overlay {given} holds diffs ({diffs[0].file.name}) and files of the tree ({next(iter(placed))}): "
-                "which are laid over first is not clear.",
-                "Give them one after the other: --overlay FOLDER_OF_FILES --overlay FOLDER_OF_DIFFS.",
+                f"{self.option} {given} holds diffs ({diffs[0].file.name}) and files of the tree "
+                f"({next(iter(placed))}): which are laid over first is not clear.",
+                f"Give them one after the other: {self.option} FOLDER_OF_FILES, then {self.option} FOLDER_OF_DIFFS.",
             )
         if not diffs and not placed:
             raise UsageError(
-                f"--overlay {given} has nothing that could be laid over the tree: no diff, and no file whose path from "
-                f"a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
+                f"{self.option} {given} has nothing that could be laid over the tree: no diff, and no file whose path "
+                f"from a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
                 f"Lay the files out as in the tree: {PACKAGE}/model_executor/models/NAME.py.",
             )
         for file in _in_order(diffs, files):
@@ -98,7 +109,7 @@ class _Work:
         self._lay(placed, changed)
         if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
             self.notes.append(
-                f"--overlay {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
+                f"{self.option} {given} has {counted(len(others), 'Python file')} that mirror no path of the tree "
                 f"({others[0]}): not laid over it."
             )
 
@@ -169,6 +180,7 @@ class _Work:
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
             notes=(*self.tree.notes, *self.notes),
+            aside=tuple(self.aside),
             undecided=(*self.tree.undecided, *self.undecided),
         )
 
@@ -215,6 +227,8 @@ class _Work:
         self.tree = replace(self.tree, failures=(*self.tree.failures, *failures))
         if asked:
             self.laid.update(changes)
+        self.aside += [path for left in applied.skipped if (path := places.of_diff([left])) is not None]
+        self.aside += [path for path in applied.changes if is_compiled(path)]
         if aside := [*applied.skipped, *absent]:
             self.notes.append(
                 f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "

@@ -42,6 +42,7 @@ class Tree:
     marks: Mapping[str, Marks] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()  #: what of the diffs does not apply
     reference: Reference | None = None
+    aside: tuple[str, ...] = ()  #: files of the package that an overlay has and that are no text, so not laid over it
 
     def files(self) -> Iterable[str]:
         """Every file under ``vllm/``, overlays applied, without ``__pycache__``; sorted."""

@@ -1,0 +1,115 @@
+"""The bodies of functions by their facts, and the places of syntax nodes as a report counts them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from preflight.checks.inference.bodies import Body, FunctionNode, read_body, read_top
+from preflight.checks.places import column_of
+from preflight.model import Excerpt, Span
+
+if TYPE_CHECKING:
+    from preflight.program import Module, Program
+    from preflight.program.facts import FunctionFacts, Hole
+    from preflight.syntax.source import Source, SourceStore
+
+_TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
+_BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Match, *_TRY)
+
+
+class Code:
+    """Reads function bodies of one program, each once."""
+
+    def __init__(self, program: Program, sources: SourceStore) -> None:
+        self._program = program
+        self._sources = sources
+        self._trees: dict[str, ast.Module | Hole] = {}
+        self._nodes: dict[str, dict[tuple[int, str], tuple[FunctionNode, bool]]] = {}
+        self._bodies: dict[tuple[str, int, str, bool], Body | None] = {}
+
+    def body(self, module: Module, facts: FunctionFacts, method: bool = False) -> Body | None:
+        """The body of a function or method; None if its file cannot be read as Python. ``method``: it is one although
+        it is not written in a class."""
+        key = (module.name, facts.line, facts.name, method)
+        if key not in self._bodies:
+            found = self._index(module).get((facts.line, facts.name))
+            static = any(decorator.text == "staticmethod" for decorator in facts.decorators)
+            bound = method or (found is not None and found[1] and not static)
+            self._bodies[key] = read_body(module, found[0], None, bound) if found is not None else None
+        return self._bodies[key]
+
+    def forget(self) -> None:
+        """Let go of all bodies; a body and those inside of it refer to each other, which keeps both."""
+        for body in self._bodies.values():
+            if body is not None:
+                body.inner.clear()
+        self._bodies.clear()
+        self._nodes.clear()
+        self._trees.clear()
+
+    def top(self, module: Module) -> Body | None:
+        """What importing a module runs; None if its file cannot be read as Python."""
+        tree = self._tree(module)
+        return read_top(module, tree) if isinstance(tree, ast.Module) else None
+
+    def _tree(self, module: Module) -> ast.Module | Hole:
+        """The syntax tree of a module, kept until everything is let go of: the program keeps a few only."""
+        if module.name not in self._trees:
+            self._trees[module.name] = self._program.syntax_tree(module)
+        return self._trees[module.name]
+
+    def _index(self, module: Module) -> dict[tuple[int, str], tuple[FunctionNode, bool]]:
+        """Every function of a module, by its line and name, and whether it is written in a class."""
+        known = self._nodes.get(module.name)
+        if known is None:
+            known = self._nodes[module.name] = {}
+            tree = self._tree(module)
+            if isinstance(tree, ast.Module):
+                for node, method in _functions(tree.body, False):
+                    known[node.lineno, node.name] = (node, method)
+        return known
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def source(self, path: str) -> Source:
+        """The text of a file of the tree."""
+        return self._sources.get(path)
+
+    def span(self, module: Module, node: ast.expr) -> Span:
+        """Where a node stands, in characters."""
+        path = module.path or module.name
+        lines = self.source(path).lines
+        return Span(path, node.lineno, column_of(lines, node), node.end_lineno, column_of(lines, node, end=True))
+
+    def excerpt(self, span: Span) -> Excerpt | None:
+        """The lines around a place."""
+        from preflight.syntax.excerpt import excerpt
+
+        if span.line is None:
+            return None
+        lines = self.source(span.path).lines
+        return excerpt(span.path, lines, span.line, span.line) if lines else None
+
+
+def _functions(
+    statements: list[ast.stmt], in_class: bool
+) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """The functions in a block, those in the blocks below it included."""
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, in_class
+            yield from _functions(node.body, False)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, True)
+        elif isinstance(node, _BLOCKS):
+            for block in _blocks(node):
+                yield from _functions(block, in_class)
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(node, name, [])
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
