@@ -20,6 +20,11 @@ def fresh(value: Any) -> Any:
     return value.copy() if isinstance(value, (list, dict)) else value
 
 
+def _common(error: str | None) -> str | None:
+    """Of a name that was deleted, a comprehension says one or the other: Python 3.12 runs it in the function itself."""
+    return "NameError" if error == "UnboundLocalError" else error
+
+
 @MODEST
 @given(PROGRAMS, st.sampled_from(INPUTS), st.sampled_from(INPUTS))
 def test_with_all_inputs_known_the_walk_says_what_python_does(text: str, a: Any, b: Any) -> None:
@@ -28,7 +33,8 @@ def test_with_all_inputs_known_the_walk_says_what_python_does(text: str, a: Any,
     if real is None or walked is None:
         return
     if walked.exits:
-        assert (real.error, real.line) in walked.exits, (shown(text), walked.exits, real)
+        exits = [(_common(error), line) for error, line in walked.exits]
+        assert (_common(real.error), real.line) in exits, (shown(text), walked.exits, real)
         return
     options = possible_values(walked)
     if options is None or not all(plain(option) for option in options):

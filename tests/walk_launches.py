@@ -114,7 +114,8 @@ def launch(
     if overlay:
         tree = tree.with_overlay(overlay)
     library = transformers(TRANSFORMERS[version])
-    world = ProgramWorld(Program(_with_package(tree, library)))
+    program = Program(_with_package(tree, library))
+    world = ProgramWorld(program)
     kinds: dict[str, str] = {}
     data: dict[str, Any] = {}
     for name, content in (("model", config), ("drafter", DRAFTER)):
@@ -126,6 +127,7 @@ def launch(
         gpu_memory=141,
         cpu_memory=2048,
         absent=frozenset({"bitsandbytes", "modelscope", "libtpu"}),
+        present=program.requirements.required(),
         versions={"vllm": version, "transformers": TRANSFORMERS[version], "torch": "2.9.1"},
     )
     return walk_launch(
