@@ -16,6 +16,7 @@ from preflight.cli import main
 from preflight.model import Fault, Severity
 from preflight.program import FactsCache, Program
 from tests.checking import context_of
+from tests.minimodels import FILES, MODELS
 from tests.minitree import make_tree
 from tests.programs import tree_of
 
@@ -150,7 +151,7 @@ FOUND = {
             def same(self, base):
                 return self.base
         """,
-        ("delegate-missing", 6, None),
+        ("delegate-missing", 6, Severity.WARNING),
     ),
     "the subclass puts something else in the place of what the base made": (
         """\
@@ -179,7 +180,7 @@ FOUND = {
                 super().__init__(1)
                 self.more = self.grow(amount=2)
         """,
-        ("call-cannot-bind", 5, None),
+        ("call-cannot-bind", 5, Severity.WARNING),
     ),
     "an __init__ that leaves out the base's": (
         """\
@@ -188,7 +189,7 @@ FOUND = {
             def __init__(self):
                 self.more = self.size + 1
         """,
-        ("attribute-never-set", 4, None),
+        ("attribute-never-set", 4, Severity.WARNING),
     ),
     "a method of the wrong object": (
         """\
@@ -198,7 +199,7 @@ FOUND = {
                 self.base = Base(1)
                 self.more = self.base.shrink(1)
         """,
-        ("delegate-missing", 5, None),
+        ("delegate-missing", 5, Severity.WARNING),
     ),
 }
 
@@ -239,9 +240,9 @@ def test_what_the_release_has_itself_is_told_with_the_whole_tree_only(tmp_path: 
     was = FOUND["a method of the wrong object"][0]
     patched = was + "        self.less = self.base.dwindle(1)\n"
     (fault,) = faults_of(tmp_path / "patch", {TOY: was}, {TOY: patched})
-    assert (fault.span.line, fault.severity) == (6, None)
+    assert (fault.span.line, fault.severity) == (6, Severity.WARNING)
     both = faults_of(tmp_path / "all", {TOY: was}, {TOY: patched}, CheckOptions(whole_tree=True))
-    assert sorted((one.span.line, one.severity) for one in both) == [(5, Severity.INFO), (6, None)]
+    assert sorted((one.span.line, one.severity) for one in both) == [(5, Severity.INFO), (6, Severity.WARNING)]
     assert faults_of(tmp_path / "comment", {TOY: was}, {TOY: was + "        # patched\n"}) == []
 
 
@@ -398,3 +399,43 @@ def test_a_demand_that_the_tree_cannot_answer_ends_the_run(
         return
     assert (code, report["verdict"]) == (2, "not-checked")
     assert demand.partition("=")[0] in report["error"]["message"]
+
+
+MODEL = """\
+    import torch.nn as nn
+    class Layer(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.size = size
+    class Unused(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Layer(sise=1)
+    class Sometimes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Layer(sise=2)
+    class Always(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Layer(sise=3)
+    class ToyForCausalLM(nn.Module):
+        def __init__(self, *, config):
+            super().__init__()
+            self.some = Sometimes() if config.some else None
+            self.layers = [made(lambda: Always()) for _ in range(config.layers)]
+    def made(layer):
+        return layer()
+    """
+
+
+def test_a_fault_is_certain_where_every_launch_of_the_file_makes_the_class(tmp_path: Path) -> None:
+    found = {fault.span.line: fault.severity for fault in faults_of(tmp_path, {**FILES, f"{MODELS}/toy.py": MODEL})}
+    assert (found[9], found[13], found[17]) == (Severity.WARNING, Severity.WARNING, None)
+
+
+def test_another_registered_class_of_the_file_may_be_launched_instead(tmp_path: Path) -> None:
+    registry = FILES[f"{MODELS}/registry.py"].replace('("toy", "GoneForCausalLM")', '("toy", "Layer")')
+    files = {**FILES, f"{MODELS}/registry.py": registry, f"{MODELS}/toy.py": MODEL}
+    found = {fault.span.line: fault.severity for fault in faults_of(tmp_path, files)}
+    assert found[17] is Severity.WARNING

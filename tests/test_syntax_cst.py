@@ -66,3 +66,12 @@ def test_a_process_that_ends_is_said_of_every_source_that_waits() -> None:
         assert cst._process is not None
         cst._process._child.kill()
         assert None not in problems(cst, GOOD, GOOD)
+
+
+def test_what_python_refuses_is_not_waited_for() -> None:
+    slow = decode("slow.py", b"x = " + b"+".join([b"1"] * 60_000) + b"\n")
+    with CstParser() as cst:
+        cst.send([GOOD, slow])
+        cst.drop(slow)
+        assert [(source.path, problem) for source, problem in cst.answers()] == [("good.py", None)]
+        assert problems(cst, GOOD) == [None]

@@ -32,6 +32,8 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
         context.cst.send([source for source in sources if source.path in patched])
         outcomes = compiler.compile(source.data for source in sources)
         for source, outcome in zip(sources, outcomes, strict=True):
+            if not outcome.ok:
+                context.cst.drop(source)
             if source.problem is not None:
                 yield _undecodable(source, outcome, compiler.interpreter, source.path in patched)
             elif outcome.failure is not None:
@@ -50,18 +52,12 @@ def check_compiled(context: Context, sources: Sequence[Source], patched: frozens
 
 
 def check_concrete(context: Context) -> Iterator[Undecided]:
-    """What libcst cannot parse of the patched files, though it compiles. To be asked late: libcst is slow, and has had
-    the files since they were compiled."""
-    from preflight.syntax.compiler import compile_all
-
-    refused = {source.path: (source, problem) for source, problem in context.cst.answers() if problem is not None}
-    if not refused:
-        return
-    result = compile_all([source for source, _ in refused.values()], context.tree.interpreter)
-    for path, (_, problem) in refused.items():
-        if path in result.outcomes and result.outcomes[path].ok:
+    """What libcst cannot parse of the patched files that compile. To be asked late: libcst is slow, and has had the
+    files since they were compiled."""
+    for source, problem in context.cst.answers():
+        if problem is not None:
             message = f"it compiles, but what needs its syntax tree is left out: {problem}"
-            yield Undecided("cst-refused", message, path)
+            yield Undecided("cst-refused", message, source.path)
 
 
 def _undecodable(source: Source, outcome: Outcome, interpreter: Interpreter, patched: bool) -> Fault:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: libcst reads about 20,000 lines a second; above this size it is not asked.
 MAX_BYTES = 2 * 1024 * 1024
-#: Seconds for one file.
-FILE_TIMEOUT = 60
+#: Seconds for one file; the longest model takes a quarter of one.
+FILE_TIMEOUT = 10
 
 #: What the process runs. A request is a line with the number of sources, then for each a line with its byte count and
 #: as many bytes; the answer is a line for each in their order, ``ok`` or why not. Each is parsed by a fork of the
@@ -86,6 +86,7 @@ class CstParser:
         self._process: ChildProcess | None = None
         self._trouble: str | None = None  #: why there are no more answers
         self._sent: deque[Source] = deque()  #: what waits for its answer to be asked for
+        self._dropped: set[str] = set()
 
     def __enter__(self) -> CstParser:
         return self
@@ -116,11 +117,23 @@ class CstParser:
             for data in asked:
                 self._process.send([b"%d\n" % len(data), data])
 
+    def drop(self, source: Source) -> None:
+        """Do not wait for the answer about a source that was sent: Python itself refuses it."""
+        self._dropped.add(source.path)
+
     def answers(self) -> Iterator[tuple[Source, str | None]]:
-        """Every source that was sent, with why libcst cannot parse it, as a phrase, or None if it can."""
-        while self._sent:
+        """Every source that was sent and not dropped, with why libcst cannot parse it, as a phrase, or None if it
+        can."""
+        while any(source.path not in self._dropped for source in self._sent):
             source = self._sent.popleft()
-            yield source, self._problem(source)
+            problem = self._problem(source)
+            if source.path not in self._dropped:
+                yield source, problem
+        if self._sent and self._process is not None:  # it still works on what nobody waits for
+            self._process.end()
+            self._process = None
+        self._sent.clear()
+        self._dropped.clear()
 
     def _problem(self, source: Source) -> str | None:
         if not _is_asked(source):

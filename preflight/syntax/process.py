@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -24,7 +25,11 @@ class ChildProcess:
     def __init__(self, command: Sequence[str]) -> None:
         try:
             self._child = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # so that what it forks can be ended with it
             )
         except FileNotFoundError:
             raise NotStarted("does not exist") from None
@@ -80,6 +85,9 @@ class ChildProcess:
     def end(self) -> None:
         """End it, and wait until nothing of it is left."""
         self._requests.put(None)
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError, PermissionError):  # it has ended, and was waited for
+                os.killpg(self._child.pid, signal.SIGKILL)
         self._child.kill()
         self._child.wait()
         for thread in self._threads:

@@ -1,8 +1,8 @@
 """Which classes every launch that loads a file makes objects of.
 
-Without a launch, an error must hold for all of them. A file of models is loaded for each of its registered classes, so a
-class of it is needed if each of those makes one on its way, under no condition. What is only named under a condition, by
-another registered class or by another file, may be left alone by a launch.
+Without a launch, an error must hold for all of them. A file of models is loaded for each of its registered classes, so
+a class of it is needed if each of those makes one on its way, under no condition. What is only named under a condition,
+by another registered class or by another file, may be left alone by a launch.
 """
 
 from __future__ import annotations
