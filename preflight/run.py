@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
-from preflight.model import Excerpt, Fault, Finding, Report, Severity, Step, Undecided, Verdict
+from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
@@ -36,11 +36,11 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags, imports, names, patches
+    from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
 
-    early = (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
-    return (*early, *files.LATE)
+    static = (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
+    return (*static, *walked.CHECKS, *files.LATE)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -83,12 +83,15 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
     undecided: list[Undecided] = [*tree.undecided, *unread]
+    notes = list(tree.notes)
     for check in all_checks():
         if not any(rule.check in check.ids for rule in active):
             continue
         for item in check.run(context):
             if isinstance(item, Undecided):
                 undecided.append(item)
+            elif isinstance(item, Note):
+                notes.append(item.text)
             else:
                 faults.append(item)
 
@@ -108,7 +111,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
         launch=launch_facts,
         findings=ordered,
         undecided=merged,
-        notes=tree.notes,
+        notes=tuple(notes),
         rules=tuple(rule.text() for rule in rulebook.rules if rule.code in used),
         files_checked=len(context.paths),
         seconds=time.perf_counter() - started,
@@ -132,12 +135,7 @@ def _read_launch(
             None,
             [Undecided("launch-not-vllm", f"{what} runs no vLLM that can be seen: only the tree is checked")],
         )
-    walked = Undecided(
-        "launch-not-walked",
-        "the launch's flags were held against the parser; what vLLM makes of them and of the model's config was not",
-        decisive=True,
-    )
-    return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]
+    return launch, launch_facts(launch, load_program()), list(launch.undecided)
 
 
 def verdict_of(findings: Iterable[Finding], undecided: Iterable[Undecided]) -> Verdict:

@@ -188,6 +188,8 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
             whole_tree=arguments.all,
             require=_words(arguments.require, settings.require),
             use_cache=not arguments.no_cache,
+            assume=tuple(arguments.assume or ()),
+            require_config=tuple(arguments.require_config or ()),
         ),
         launch=LaunchRequest(
             words=launch_words(arguments),

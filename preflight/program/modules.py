@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from preflight.tree import Tree
 
 #: how many syntax trees are kept at once; one of a large model file takes some megabytes
-KEPT_TREES = 48
+KEPT_TREES = 160
 #: how much source is kept at most; a whole released tree has about 30 MB
 KEPT_BYTES = 64 * 1024 * 1024
 

@@ -1,0 +1,187 @@
+"""Launches on released trees, as a user checks them: the incident in every state, and what many launch every day."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preflight.cli import main
+from tests.popular_configs import POPULAR, Config
+from tests.walk_cases import decisive, outcomes, say
+from tests.walk_launches import (
+    DEEPSEEK,
+    DRAFTER,
+    DRAFTING,
+    RUNNER,
+    SPECULATIVE,
+    TARGET,
+    interface,
+    line_of,
+    listed,
+    source,
+    token,
+)
+
+pytestmark = pytest.mark.real
+
+WHITE_LIST = line_of(source("0.16.0", SPECULATIVE), 'raise ValueError(\n                f"Eagle3 is only supported')
+INDEX = source("0.16.0", DRAFTING).splitlines().index("                    target_model.config.image_token_index") + 1
+INTERFACE = line_of(
+    source("0.16.0", RUNNER), 'raise RuntimeError(\n                            "Model does not support EAGLE3'
+)
+ONE = ("PF601", SPECULATIVE, WHITE_LIST)
+TWO = ("PF401", DRAFTING, INDEX)
+THREE = ("PF601", RUNNER, INTERFACE)
+FOUR = ("PF101", DEEPSEEK, 83)
+
+
+def malformed() -> dict[str, bytes]:
+    """All patches, the import of the last one without its parentheses."""
+    changes = interface()
+    before, name, behind = changes[DEEPSEEK].partition(b" SupportsEagle3,")
+    return {**changes, DEEPSEEK: before + b"\n   " + name + b"\n   " + behind}
+
+
+def check(
+    capsys: pytest.CaptureFixture[str], folder: Path, *words: str, overlay: dict[str, bytes] | None = None
+) -> dict[str, Any]:
+    """The report of a check of ``vllm serve`` with these words; the overlay is written to a folder beside it."""
+    options: list[str] = []
+    for path, data in (overlay or {}).items():
+        file = folder / "overlay" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        options = ["--overlay", str(folder / "overlay")]
+    split = words.index("serve") - 1
+    main(["check", *words[:split], *options, "--output-format", "json", "--", *words[split:]])
+    return json.loads(capsys.readouterr().out)
+
+
+def errors(report: dict[str, Any]) -> list[tuple[str, str, int]]:
+    return [(f["rule"], f["path"], f["line"]) for f in report["findings"] if f["severity"] == "error"]
+
+
+def incident(folder: Path, speculates: bool) -> list[str]:
+    """The words of the incident's launch, its checkpoints in ``folder``."""
+    for name, config in (("target", TARGET), ("drafter", DRAFTER)):
+        (folder / name).mkdir()
+        (folder / name / "config.json").write_text(json.dumps(config))
+    words = ["vllm", "serve", str(folder / "target"), "--tensor-parallel-size", "8", "--trust-remote-code"]
+    if speculates:
+        settings = {"method": "eagle3", "model": str(folder / "drafter"), "num_speculative_tokens": 5}
+        words += ["--speculative-config", json.dumps(settings)]
+    return words
+
+
+@pytest.mark.parametrize(
+    ("version", "patch", "speculating", "plain"),
+    [
+        pytest.param("0.16.0", dict, [ONE, TWO, THREE], [], id="released"),
+        pytest.param("0.16.0", listed, [TWO, THREE], [], id="listed"),
+        pytest.param("0.16.0", token, [THREE], [], id="token"),
+        pytest.param("0.16.0", malformed, [FOUR], [FOUR], id="malformed"),
+        pytest.param("0.16.0", interface, [], [], id="repaired"),
+        pytest.param("0.18.1", dict, [], [], id="0.18.1"),
+        pytest.param("0.20.2", dict, [], [], id="0.20.2"),
+        pytest.param("0.33.0", dict, [], [], id="0.33.0"),
+    ],
+)
+@pytest.mark.parametrize("speculates", [True, False], ids=["eagle3", "plain"])
+def test_the_table_of_the_incident(
+    version: str, patch: Any, speculating: list[Any], plain: list[Any], speculates: bool, tmp_path: Path, capsys: Any
+) -> None:
+    report = check(capsys, tmp_path, "--vllm", version, *incident(tmp_path, speculates), overlay=patch())
+    wanted = speculating if speculates else plain
+    assert errors(report) == wanted
+    assert report["verdict"] == ("would-not-launch" if wanted else "clear")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """A walk leaves much behind, and the next test should not have to keep it."""
+    yield
+    gc.collect()
+
+
+def said_of(folder: Path, version: str, target: Config, *flags: str, drafter: Config | None = None, **settings: Any):
+    """What is said of a launch of ``target``; ``settings`` are those of the speculative config."""
+    for name, config in (("target", target), ("drafter", drafter)):
+        if config is not None:
+            (folder / name).mkdir()
+            (folder / name / "config.json").write_text(json.dumps(config))
+    words = ["vllm", "serve", str(folder / "target"), *flags]
+    if drafter is not None:
+        words += ["--speculative-config", json.dumps({"model": str(folder / "drafter"), **settings})]
+    return say(version, folder, words)
+
+
+@pytest.mark.parametrize("name", POPULAR)
+@pytest.mark.parametrize("versions", [("0.12.0", "0.26.0"), ("0.18.1", "0.33.0")], ids=lambda pair: "-".join(pair))
+def test_popular_models_are_clear(name: str, versions: tuple[str, str], tmp_path: Path) -> None:
+    config, flags = POPULAR[name]
+    version = versions[list(POPULAR).index(name) % 2]
+    said = said_of(tmp_path, version, config, *flags)
+    assert said.errors == ()
+    assert said.open == ()
+
+
+@pytest.mark.parametrize("version", ["0.12.0", "0.33.0"])
+@pytest.mark.parametrize(
+    ("name", "flags", "part"),
+    [
+        ("llama-3.1-8b", ("--tensor-parallel-size", "3"), "must be divisible by tensor parallel size (3)"),
+        ("qwen3-8b", ("--max-model-len", "1000000"), "max_model_len (1000000)"),
+        ("mistral-7b", ("--quantization", "awq"), "Cannot find the config file for awq"),
+    ],
+)
+def test_one_fault_put_in_is_found(version: str, name: str, flags: tuple[str, ...], part: str, tmp_path: Path) -> None:
+    said = said_of(tmp_path, version, POPULAR[name][0], *flags)
+    assert [error for error in said.errors if part in error]
+
+
+QWEN3, QWEN3_MOE, QWEN2 = (POPULAR[name][0] for name in ("qwen3-8b", "qwen3-30b-a3b", "qwen2.5-7b"))
+SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
+EAGLE3 = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
+WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "drafter", "settings", "parts"),
+    [
+        # an interface that a model class lacked up to 0.11.0
+        ("0.12.0", QWEN3_MOE, EAGLE3, {"method": "eagle3"}, ()),
+        # no method is inferred for a plain model as a drafter
+        ("0.13.0", QWEN3, SMALL, {}, ("speculative.py:380 NotImplementedError",)),
+        # the architecture is renamed before it is looked up
+        (
+            "0.12.0",
+            QWEN2,
+            {**QWEN2, "num_hidden_layers": 1},
+            {"method": "eagle"},
+            ("['EagleQwen2ForCausalLM'] are not",),
+        ),
+        ("0.18.1", QWEN2, WIDER, {}, ("should have the same vocabulary size", "vocab_size=152064")),
+    ],
+    ids=["interface", "whitelist", "registry", "draft-target"],
+)
+def test_launches_that_died_in_public(
+    version: str, target: Config, drafter: Config, settings: Any, parts: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = said_of(tmp_path, version, target, drafter=drafter, num_speculative_tokens=2, **settings)
+    assert bool(said.errors) == bool(parts)
+    for part in parts:
+        assert part in said.errors[0]
+
+
+@pytest.mark.parametrize("file", ["engine-config-0.16.0.json", "engine-config-0.33.0.json"])
+def test_engine_configs_come_out_as_a_real_vllm_said(file: str) -> None:
+    """A sample; ``python -m tests.walk_cases FILE`` runs all of them."""
+    for number, case, said in outcomes(file, slice(2, None, 29)):
+        assert said.verdict == ("raises" if case["verdict"] == "raises" else "clear"), number
+        if said.errors:
+            assert any(decisive(case) in error for error in said.errors), number

@@ -1,0 +1,145 @@
+"""The check of a launch, as its user runs it: what is assumed, what is demanded, and what stays open."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from minilaunch import ENGINE, check_launch, engine
+
+from preflight.errors import UsageError
+from preflight.walk.assumptions import Assumptions, with_stated
+
+PLATFORM = "vllm/platforms/cuda.py"
+ASKS_THE_MACHINE = {
+    "vllm/platforms/__init__.py": "current_platform = None\n",
+    "vllm/platforms/interface.py": "class Platform:\n    @classmethod\n    def device_count(cls):\n        return 0\n",
+    PLATFORM: "from vllm.platforms.interface import Platform\n\n\nclass CudaPlatform(Platform):\n    pass\n",
+}
+TOO_FEW = engine(
+    "from vllm.platforms import current_platform",
+    "count = current_platform.device_count()",
+    "if self.tensor_parallel_size > count:",
+    '    raise ValueError(f"{count} GPUs are too few")',
+)
+
+
+def ids(report: dict[str, Any]) -> list[str]:
+    return [question["id"] for question in report["undecided"]]
+
+
+def found(report: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(finding["rule"], finding["severity"]) for finding in report["findings"] if finding["rule"] > "PF4"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "wanted"),
+    [
+        ([], [("PF601", "warning")]),
+        (["--assume", "gpu-count=8"], [("PF601", "error")]),
+        (["--assume", "gpu-count=16"], []),
+        (["--assume", "capability=9.0,gpu-count=16"], []),
+    ],
+)
+def test_a_fault_under_a_default_alone_is_a_warning(
+    stated: list[str], wanted: list[tuple[str, str]], tmp_path: Path, capsys: Any
+) -> None:
+    patch = {**ASKS_THE_MACHINE, ENGINE: TOO_FEW}
+    _code, report = check_launch(tmp_path, capsys, "--tensor-parallel-size", "16", *stated, patch=patch)
+    assert found(report) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["gpu-count", "gpus=3", "gpu-count=many", "gpu-count=1.5", "capability=9", "package=", "platform=a b", ""]
+)
+def test_assumptions_that_mean_nothing_are_refused(text: str, tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(UsageError):
+        with_stated(Assumptions(), [text])
+    code, report = check_launch(tmp_path, capsys, "--assume", text)
+    assert (code, report["verdict"]) == (2, "not-checked")
+
+
+def test_stated_assumptions_are_no_defaults() -> None:
+    made = with_stated(Assumptions(), ["gpu-count=2,capability=8.6", "no-package=flash-attn,package=ray"])
+    assert (made.gpu_count, made.capability) == (2, (8, 6))
+    assert made.absent == {"flash_attn"}
+    assert made.present == {"ray"}
+    assert made.defaults == {"gpu-memory", "cpu-memory"}
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("num_attention_heads", True), ("media_token_id", True), ("image_token_index", False), ("a.b", False)],
+)
+def test_demanded_attributes(name: str, there: bool, tmp_path: Path, capsys: Any) -> None:
+    code, report = check_launch(tmp_path, capsys, "--require-config", name)
+    assert (code, found(report)) == ((0, []) if there else (1, [("PF402", "error")]))
+
+
+def test_a_launch_whose_model_is_not_here_is_undecided(tmp_path: Path, capsys: Any) -> None:
+    _code, report = check_launch(tmp_path, capsys, "--", "vllm", "serve", "nobody/nothing")
+    assert report["verdict"] == "undecided"
+    assert "launch-not-walked" in ids(report)
+
+
+@pytest.mark.parametrize(
+    ("body", "id"),
+    [
+        (("n = 0", "while True: n += 1"), "walk-config-unknown"),
+        (("import somewhere", "self.tensor_parallel_size = somewhere.asked()"), None),
+        (("def deep(n): return deep(n + 1)", "deep(0)"), None),
+        (("def spread(n): return spread(n + 1) + spread(n + 2) if n < 60 else 1", "spread(0)"), None),
+    ],
+    ids=["endless", "unknown", "deep", "spreading"],
+)
+def test_what_cannot_be_followed_ends_as_an_open_question(
+    body: tuple[str, ...], id: str | None, tmp_path: Path, capsys: Any
+) -> None:
+    _code, report = check_launch(tmp_path, capsys, patch={ENGINE: engine(*body)})
+    assert found(report) == []
+    assert report["error"] is None
+    assert report["undecided"]
+
+
+def test_a_fault_of_the_walk_itself_is_an_open_question(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: object) -> None:
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr("preflight.walk.stages._Launch.walk", fail)
+    _code, report = check_launch(tmp_path, capsys)
+    assert report["verdict"] == "undecided"
+    assert "walk-fault" in ids(report)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"num_attention_heads": float("nan")},
+        {"num_attention_heads": None, "architectures": {"a": [None]}},
+        {"architectures": "x" * 100_000},
+        {str(number): number for number in range(3000)},
+        {},
+    ],
+    ids=["nan", "null", "long", "many", "empty"],
+)
+def test_odd_configs_are_handled(config: Any, tmp_path: Path, capsys: Any) -> None:
+    _code, report = check_launch(tmp_path, capsys, config=config)
+    assert report["error"] is None
+    assert found(report) == []
+
+
+def test_nothing_of_the_tree_is_imported(tmp_path: Path, capsys: Any) -> None:
+    check_launch(tmp_path, capsys)
+    assert not [name for name in sys.modules if name.partition(".")[0] in ("vllm", "torch", "transformers")]
+
+
+def test_flags_that_are_refused_do_not_hide_what_is_behind_them(tmp_path: Path, capsys: Any) -> None:
+    patch = {ENGINE: engine("model.hf_config.image_token_index")}
+    _code, report = check_launch(
+        tmp_path, capsys, "--", "vllm", "serve", str(tmp_path / "toy"), "--no-such-flag", patch=patch
+    )
+    assert {finding["rule"] for finding in report["findings"]} == {"PF501", "PF401"}
