@@ -162,6 +162,13 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence of a check about how it was made, for the notes of the report."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PatchedFile:
     """A file of the patched set."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
-from preflight.model import Excerpt, Fault, Finding, Report, Severity, Step, Undecided, Verdict
+from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
 
@@ -36,9 +36,9 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags, patches
+    from preflight.checks import files, flags, patches, walked
 
-    return (*patches.CHECKS, *files.CHECKS, *flags.CHECKS)
+    return (*patches.CHECKS, *files.CHECKS, *flags.CHECKS, *walked.CHECKS)
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:
@@ -81,12 +81,15 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
     undecided: list[Undecided] = [*tree.undecided, *unread]
+    notes = list(tree.notes)
     for check in all_checks():
         if not any(rule.check in check.ids for rule in active):
             continue
         for item in check.run(context):
             if isinstance(item, Undecided):
                 undecided.append(item)
+            elif isinstance(item, Note):
+                notes.append(item.text)
             else:
                 faults.append(item)
 
@@ -106,7 +109,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
         launch=launch_facts,
         findings=ordered,
         undecided=merged,
-        notes=tree.notes,
+        notes=tuple(notes),
         rules=tuple(rule.text() for rule in rulebook.rules if rule.code in used),
         files_checked=len(context.paths),
         seconds=time.perf_counter() - started,
@@ -130,12 +133,7 @@ def _read_launch(
             None,
             [Undecided("launch-not-vllm", f"{what} runs no vLLM that can be seen: only the tree is checked")],
         )
-    walked = Undecided(
-        "launch-not-walked",
-        "the launch's flags were held against the parser; what vLLM makes of them and of the model's config was not",
-        decisive=True,
-    )
-    return launch, launch_facts(launch, load_program()), [*launch.undecided, walked]
+    return launch, launch_facts(launch, load_program()), list(launch.undecided)
 
 
 def verdict_of(findings: Iterable[Finding], undecided: Iterable[Undecided]) -> Verdict:

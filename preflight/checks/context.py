@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from preflight.model import Fault, Undecided
+from preflight.model import Fault, Note, Undecided
 
 if TYPE_CHECKING:
     from preflight.launch.launch import Launch
@@ -23,6 +23,8 @@ class CheckOptions:
 
     whole_tree: bool = False  #: --all: every Python file of the tree, not only the patched set and what it reaches
     use_cache: bool = True  #: --no-cache turns it off
+    assume: tuple[str, ...] = ()  #: --assume: what the machine has, as ``KEY=VALUE`` pairs
+    require_config: tuple[str, ...] = ()  #: --require-config: attributes that the model's config must have
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +51,4 @@ class Check:
     """One family of checks: ``ids`` are the check ids that rule files name, ``run`` finds the faults of all of them."""
 
     ids: frozenset[str]
-    run: Callable[[Context], Iterator[Fault | Undecided]]
+    run: Callable[[Context], Iterator[Fault | Undecided | Note]]

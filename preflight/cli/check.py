@@ -181,6 +181,8 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
         options=CheckOptions(
             whole_tree=arguments.all,
             use_cache=not arguments.no_cache,
+            assume=tuple(arguments.assume or ()),
+            require_config=tuple(arguments.require_config or ()),
         ),
         launch=LaunchRequest(
             words=launch_words(arguments),

@@ -286,6 +286,21 @@ def _launch_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--speculative-config", metavar="JSON", help="the same flag of the launch")
     group.add_argument("--tensor-parallel-size", metavar="N", help="the same flag of the launch")
     group.add_argument("--pipeline-parallel-size", metavar="N", help="the same flag of the launch")
+    group.add_argument(
+        "--assume",
+        action="append",
+        default=None,
+        metavar="KEY=VALUE[,...]",
+        help="what the machine has: gpu-count, gpu-memory (GiB), capability (9.0), cpu-memory (GiB), platform, "
+        "package=NAME, no-package=NAME",
+    )
+    group.add_argument(
+        "--require-config",
+        action="append",
+        default=None,
+        metavar="NAME",
+        help="an attribute that the model's config must have (text_config.num_hidden_layers); repeatable",
+    )
 
 
 def _output_options(command: argparse.ArgumentParser) -> None:

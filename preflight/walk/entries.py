@@ -1,0 +1,106 @@
+"""The entry points of a launch, as short programs over the tree's own names.
+
+An entry point is Python text that is walked like any module. Where a name moved between releases, the text tries one
+place after the other, as vLLM's own callers would.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from preflight.walk.modules import SourceModule
+
+if TYPE_CHECKING:
+    from preflight.walk.modules import World
+
+#: the module that holds the entry points
+ENTRY = "preflight_entry"
+#: how a trail names it
+PATH = "vllm serve"
+
+TEXT = '''
+try:
+    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
+except ImportError:
+    from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+
+
+def make_parser():
+    """The parser of `vllm serve`."""
+    try:
+        from vllm.utils.argparse_utils import FlexibleArgumentParser
+    except ImportError:
+        from vllm.utils import FlexibleArgumentParser
+    return make_arg_parser(FlexibleArgumentParser())
+
+
+def parse(parser, argv):
+    """What `vllm serve` does with its arguments before it makes a config."""
+    args = parser.parse_args(argv)
+    if getattr(args, "model_tag", None) is not None:
+        args.model = args.model_tag
+    validate_parsed_serve_args(args)
+    return args
+
+
+def configure(args):
+    """The engine config, with every validator below it."""
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.usage.usage_lib import UsageContext
+    return AsyncEngineArgs.from_cli_args(args).create_engine_config(UsageContext.OPENAI_API_SERVER)
+
+
+def model_config_of(config):
+    """The model's own config, as transformers has it."""
+    return config.model_config.hf_config
+
+
+def make_runner(config):
+    """The model runner of a worker, with the drafter that the speculative config asks for."""
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+    import torch
+    return GPUModelRunner(config, torch.device("cuda"))
+
+
+def construct(config):
+    """The target model, layer by layer, without weights."""
+    from vllm.config import set_current_vllm_config
+    from vllm.model_executor.model_loader.utils import initialize_model
+    with set_current_vllm_config(config):
+        return initialize_model(config)
+
+
+def load_models(runner):
+    """The target and the drafter are loaded and fitted to each other."""
+    runner.load_model()
+'''
+
+
+class WithEntries:
+    """A world that also holds the entry points."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def find(self, name: str) -> SourceModule | str | None:
+        """The module of the world, or that of the entry points."""
+        if name == ENTRY:
+            return SourceModule(PATH, ast.parse(TEXT), False)
+        return self._world.find(name)
+
+    def walked(self, name: str) -> bool:
+        """Entry points are walked."""
+        return name == ENTRY or self._world.walked(name)
+
+    def installed(self, head: str) -> bool | None:
+        """As the world says."""
+        return self._world.installed(head)
+
+    def home(self, module: str, name: str) -> tuple[str, str] | None:
+        """As the world says."""
+        return self._world.home(module, name)
+
+    def lacks(self, module: str, name: str) -> bool:
+        """As the world says."""
+        return self._world.lacks(module, name)

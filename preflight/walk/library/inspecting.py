@@ -1,0 +1,195 @@
+"""``inspect``: signatures of functions of the tree."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import TYPE_CHECKING
+
+from preflight.walk import classes
+from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.outcomes import Raised
+from preflight.walk.values import (
+    FALSE,
+    TRUE,
+    Bound,
+    Builtin,
+    Class,
+    Const,
+    Descriptor,
+    Function,
+    Instance,
+    OneOf,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+Arguments = list[Value]
+Keywords = dict[str, Value]
+
+
+@maker("inspect.Parameter")
+def _parameter(machine: Machine) -> Value:
+    cls = Class("Parameter", (machine.natives.object,), 0, module="inspect")
+    cls.mro = (cls, machine.natives.object)
+    for name in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"):
+        cls.content[name] = Const(getattr(inspect.Parameter, name))
+    empty = Class("_empty", (machine.natives.object,), 0, module="inspect")
+    empty.mro = (empty, machine.natives.object)
+    cls.content["empty"] = empty
+    return cls
+
+
+@function("inspect.signature")
+def _signature(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    target: Value = arguments[0]
+    drop = 0
+    if isinstance(target, Class):
+        found = classes.lookup(target, "__init__")
+        if found.value is None or not found.sure:
+            return machine.unknown("the signature of a class")
+        target, drop = found.value, 1
+    while isinstance(target, (Bound, Descriptor)):
+        drop += 1 if isinstance(target, Bound) or target.kind == "classmethod" else 0
+        target = target.function
+    if isinstance(target, Builtin) and isinstance(target.attributes.get("__wrapped__"), Function):
+        target = target.attributes["__wrapped__"]
+    while isinstance(target, Function) and isinstance(target.content.get("__wrapped__"), Function):
+        target = target.content["__wrapped__"]
+    if not isinstance(target, Function):
+        machine.may_raise("the signature of something that is no function of the tree")
+        return machine.unknown("the signature of something that is no function of the tree")
+    cls = machine.library.external(machine, "preflight.Signature")
+    assert isinstance(cls, Class)
+    made = machine.instance(cls)
+    pairs = _parameters(machine, target)[drop:]
+    made.content["parameters"] = machine.dict([(Const(name), value) for name, value in pairs])
+    return made
+
+
+MAKERS["preflight.Signature"] = lambda machine: _plain(machine, "Signature")
+
+
+def _plain(machine: Machine, name: str) -> Class:
+    cls = Class(name, (machine.natives.object,), 0, module="inspect")
+    cls.mro = (cls, machine.natives.object)
+    return cls
+
+
+def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:
+    cls = machine.library.external(machine, "inspect.Parameter")
+    assert isinstance(cls, Class)
+    kinds = inspect.Parameter
+    given = target.node.args
+    positional = [*given.posonlyargs, *given.args]
+    first_default = len(positional) - len(target.defaults)
+    found: list[tuple[str, Value]] = []
+
+    def add(argument: ast.arg, kind: object, default: Value | None) -> None:
+        made = machine.instance(cls)
+        made.content["name"] = Const(argument.arg)
+        made.content["kind"] = Const(kind)
+        made.content["default"] = default if default is not None else cls.content["empty"]
+        made.content["annotation"] = (
+            _annotation(machine, target, argument) if argument.annotation is not None else cls.content["empty"]
+        )
+        found.append((argument.arg, made))
+
+    for index, argument in enumerate(positional):
+        kind = kinds.POSITIONAL_ONLY if index < len(given.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD
+        add(argument, kind, target.defaults[index - first_default] if index >= first_default else None)
+    if given.vararg is not None:
+        add(given.vararg, kinds.VAR_POSITIONAL, None)
+    for argument in given.kwonlyargs:
+        add(argument, kinds.KEYWORD_ONLY, target.kwdefaults.get(argument.arg))
+    if given.kwarg is not None:
+        add(given.kwarg, kinds.VAR_KEYWORD, None)
+    return found
+
+
+def _annotation(machine: Machine, target: Function, argument: ast.arg) -> Value:
+    """An annotation as the function carries it: evaluated where the function was made, or its text."""
+    assert argument.annotation is not None
+    if machine.modules.defers_annotations(target.closure.module):
+        return Const(ast.unparse(argument.annotation))
+    machine.frames.append(target.closure)
+    try:
+        return machine.evaluate(argument.annotation)
+    except Raised:
+        return machine.unknown("an annotation that cannot be resolved")
+    finally:
+        machine.frames.pop()
+
+
+@function("inspect.getattr_static")
+def _getattr_static(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """What the class holds, without any descriptor being asked."""
+    owner, name = arguments[0], arguments[1]
+    cls = owner if isinstance(owner, Class) else owner.cls if isinstance(owner, Instance) else None
+    if cls is None or not isinstance(name, Const):
+        return machine.unknown("an attribute of something that is not known")
+    if isinstance(owner, Instance) and name.value in owner.content:
+        return owner.content[name.value]
+    found = classes.lookup(cls, str(name.value))
+    if found.value is not None and found.sure:
+        return found.value
+    if not found.sure or (isinstance(owner, Instance) and owner.loose):
+        return machine.unknown("an attribute of a class that is not wholly known")
+    if len(arguments) > 2:
+        return arguments[2]
+    return machine.fail("AttributeError", str(name.value), missing=(owner, str(name.value)))
+
+
+@function("inspect.isclass")
+def _isclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    value = arguments[0]
+    if isinstance(value, Class):
+        return TRUE
+    if isinstance(value, (Const, Function, Bound, Instance)):
+        return FALSE
+    return machine.unknown("whether it is a class", cls=machine.natives.bool)
+
+
+@function("inspect.isfunction", "inspect.isroutine", "inspect.ismethod")
+def _isfunction(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    return TRUE if isinstance(arguments[0], Function) else machine.unknown("whether it is a function")
+
+
+@function("inspect.iscoroutinefunction", "asyncio.iscoroutinefunction")
+def _iscoroutine(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    value = arguments[0].function if isinstance(arguments[0], Bound) else arguments[0]
+    if isinstance(value, (Unknown, OneOf)) or not isinstance(value, Function):
+        return machine.unknown("whether it is a coroutine")
+    return Const(isinstance(value.node, ast.AsyncFunctionDef))
+
+
+@function("psutil.virtual_memory")
+def _virtual_memory(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    size = machine.library.cpu_memory
+    if size is None:
+        return machine.unknown("the memory of the machine")
+    machine.assume("cpu-memory", f"cpu-memory={size / (1 << 30):g}")
+    made = machine.instance(_plain(machine, "svmem"))
+    made.content.update(
+        {
+            "total": Const(size, "cpu-memory"),
+            "available": Const(size, "cpu-memory"),
+            "used": Const(0),
+            "free": Const(size),
+        }
+    )
+    return made
+
+
+@function("gettext.gettext", "gettext.pgettext")
+def _gettext(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    return arguments[-1]
+
+
+@function("gettext.ngettext")
+def _ngettext(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    count = arguments[2]
+    return arguments[0] if isinstance(count, Const) and count.value == 1 else arguments[1]

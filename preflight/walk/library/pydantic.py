@@ -1,0 +1,811 @@
+"""pydantic: dataclasses and models that validate what they are given, as far as a plain reading of the annotation
+decides it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from preflight.walk import classes, operands, texts
+from preflight.walk.iteration import NotConcrete
+from preflight.walk.library.dataclass import Field, bind_fields, decorate, known_bool
+from preflight.walk.library.forms import _arguments, annotated_names, evaluate
+from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.outcomes import Exit, Raised
+from preflight.walk.truth import Truth
+from preflight.walk.values import (
+    NONE,
+    TRUE,
+    Builtin,
+    Class,
+    Const,
+    Descriptor,
+    External,
+    Form,
+    Function,
+    Host,
+    Instance,
+    Map,
+    OneOf,
+    Perhaps,
+    Seq,
+    SetValue,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+Arguments = list[Value]
+Keywords = dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A value against an annotation: whether it is accepted, what it becomes, and what is said when it is not."""
+
+    accepted: Truth
+    value: Value
+    problem: str = ""
+
+
+@maker("pydantic.ValidationError", "pydantic_core.ValidationError", "pydantic_core._pydantic_core.ValidationError")
+def _validation_error(machine: Machine) -> Value:
+    made = machine.library._made.get("preflight.ValidationError")
+    if made is None:
+        cls = Class(
+            "ValidationError", (machine.natives.exception("ValueError"),), 0, module="pydantic_core._pydantic_core"
+        )
+        order = classes.linearize(cls)
+        assert order is not None
+        cls.mro = order
+        made = machine.library._made["preflight.ValidationError"] = cls
+    return made
+
+
+@maker("pydantic.fields.FieldInfo")
+def _field_info(machine: Machine) -> Value:
+    made = machine.library._made.get("preflight.FieldInfo")
+    if made is None:
+        cls = Class("FieldInfo", (machine.natives.object,), 0, module="pydantic.fields")
+        cls.mro = (cls, machine.natives.object)
+        made = machine.library._made["preflight.FieldInfo"] = cls
+    return made
+
+
+@maker("preflight.Undefined")
+def _undefined(machine: Machine) -> Value:
+    cls = Class("PydanticUndefinedType", (machine.natives.object,), 0, module="pydantic_core")
+    cls.mro = (cls, machine.natives.object)
+    cls.notes["singleton"] = True
+    return machine.instance(cls)
+
+
+MAKERS["pydantic_core.PydanticUndefined"] = lambda machine: machine.library.external(machine, "preflight.Undefined")
+
+
+@function("pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr")
+def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    cls = _field_info(machine)
+    assert isinstance(cls, Class)
+    made = machine.instance(cls)
+    undefined = machine.library.external(machine, "preflight.Undefined")
+    default = arguments[0] if arguments else keywords.get("default", undefined)
+    if isinstance(default, Const) and default.value is Ellipsis:
+        default = undefined
+    made.content.update(
+        dict.fromkeys(
+            ("default_factory", "init", "kw_only", "alias", "description", "validate_default", "annotation"), NONE
+        )
+    )
+    made.content.update(keywords)
+    made.content["default"] = default
+    return made
+
+
+@function("pydantic.ConfigDict", "pydantic.config.ConfigDict")
+def _config_dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    return machine.strings(dict(keywords))
+
+
+def _mark(kind: str, mode: str, names: tuple[str, ...]):  # noqa: ANN202 - an Implementation
+    """Wraps a validator of a class body so that it is found when the class is done."""
+
+    def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+        target = arguments[0]
+        inner = target.function if isinstance(target, Descriptor) else target
+        made = Descriptor(
+            "classmethod" if isinstance(target, Descriptor) or kind == "field" or mode != "after" else "validator",
+            inner,
+        )
+        if made.kind == "validator":
+            made.kind = "function"
+        VALIDATORS[id(made)] = (made, kind, mode, names)
+        return made
+
+    return run
+
+
+#: validators by the descriptor that stands for them in the class: (descriptor, field or model, mode, field names)
+VALIDATORS: dict[int, tuple[Descriptor, str, str, tuple[str, ...]]] = {}
+
+
+@function("pydantic.field_validator", "pydantic.functional_validators.field_validator")
+def _field_validator(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    mode = keywords.get("mode")
+    names = tuple(argument.value for argument in arguments if isinstance(argument, Const))
+    return Builtin("field_validator", _mark("field", str(mode.value) if isinstance(mode, Const) else "after", names))
+
+
+@function("pydantic.model_validator", "pydantic.functional_validators.model_validator")
+def _model_validator(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    mode = keywords.get("mode")
+    return Builtin("model_validator", _mark("model", str(mode.value) if isinstance(mode, Const) else "after", ()))
+
+
+@function("pydantic.field_serializer", "pydantic.model_serializer", "pydantic.computed_field")
+def _serializer(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    if arguments and isinstance(arguments[0], (Function, Descriptor)):
+        return arguments[0]
+    return Builtin("serializer", lambda machine, given, named: given[0])
+
+
+@function("pydantic.dataclasses.dataclass")
+def _dataclass(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    options = {name: value for name, value in keywords.items() if name != "config"}
+    config = keywords.get("config")
+
+    def dress(machine: Machine, given: Arguments, named: Keywords) -> Value:
+        cls = given[0]
+        if not isinstance(cls, Class):
+            return cls
+        own_init = isinstance(cls.content.get("__init__"), Function)
+        decorate(machine, cls, options)
+        for made in cls.notes["own_fields"].values():
+            _read_info(machine, made)
+        cls.notes["pydantic"] = config if isinstance(config, Map) else machine.dict([])
+        if not own_init:
+            cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", _initializer(cls))
+        return cls
+
+    if arguments:
+        return dress(machine, arguments, {})
+    return Builtin("pydantic dataclass", dress)
+
+
+@function("pydantic.dataclasses.rebuild_dataclass")
+def _rebuild(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    return TRUE
+
+
+def _read_info(machine: Machine, made: Field) -> None:
+    """A default that is pydantic's ``Field(...)`` is read apart."""
+    info = made.default
+    if not (isinstance(info, Instance) and info.cls.name == "FieldInfo"):
+        return
+    undefined = machine.library.external(machine, "preflight.Undefined")
+    made.info = info
+    default, factory = info.content["default"], info.content["default_factory"]
+    made.factory = None if isinstance(factory, Const) and factory.value is None else factory
+    made.default = None if default is undefined else default
+    if isinstance(info.content.get("init"), Const) and info.content["init"].value is not None:  # pyrefly: ignore
+        made.init = bool(info.content["init"].value)  # pyrefly: ignore
+    made.kw_only = made.kw_only or known_bool(info.content.get("kw_only"), False)
+    if made.default is not None:
+        made.owner.content[made.name] = made.default
+    else:
+        made.owner.content.pop(made.name, None)
+
+
+def _validators(cls: Class) -> list[tuple[Descriptor, str, str, tuple[str, ...]]]:
+    found: dict[str, tuple[Descriptor, str, str, tuple[str, ...]]] = {}
+    for base in reversed(cls.mro):
+        for name, value in base.content.items():
+            entry = VALIDATORS.get(id(value))
+            if entry is not None:
+                found[name] = entry
+            elif name in found:
+                del found[name]
+    return list(found.values())
+
+
+def validation_error(
+    machine: Machine,
+    cls: Class,
+    where: str,
+    problem: str,
+    cause: Exit | None = None,
+    values: tuple[tuple[str, Value], ...] = (),
+) -> Raised:
+    """pydantic's error, said at the place of its cause where a validator raised, else where the object is made."""
+    error_class = _validation_error(machine)
+    assert isinstance(error_class, Class)
+    error = machine.instance(error_class)
+    lines = [f"1 validation error for {cls.name}", *([where] if where else []), f"  {problem}"]
+    message = "\n".join(lines)
+    error.content["args"] = machine.tuple([Const(message)])
+    made = machine.exit(error, message, values=values)
+    if cause is not None:
+        made = Exit(
+            error, error_class, message, cause.place, cause.trail, cause.conditions, cause.values, cause.missing
+        )
+    return Raised((made,))
+
+
+def _run_validator(machine: Machine, cls: Class, where: str, run):  # noqa: ANN001, ANN202
+    """What a validator raises as ValueError or AssertionError comes out as a ValidationError."""
+    try:
+        return run()
+    except Raised as raised:
+        exits = []
+        for exit in raised.exits:
+            kind = exit.cls
+            if kind is None:
+                exits.append(exit)
+            elif kind.is_subclass(machine.natives.exception("AssertionError")):
+                exits += validation_error(
+                    machine, cls, where, f"Assertion failed, {exit.message or ''}".rstrip(", "), exit
+                ).exits
+            elif kind.is_subclass(machine.natives.exception("ValueError")) and kind.name != "ValidationError":
+                exits += validation_error(machine, cls, where, f"Value error, {exit.message or ''}", exit).exits
+            else:
+                exits.append(exit)
+        raise Raised(tuple(exits)) from None
+
+
+def _initializer(cls: Class):  # noqa: ANN202 - an Implementation
+    def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+        from preflight.walk.calls import not_walked
+
+        receiver = arguments[0]
+        if not isinstance(receiver, Instance):
+            return not_walked(machine, f"{cls.name}.__init__ on an object that is not known", arguments, keywords)
+        fields: dict[str, Field] = cls.notes["fields"]
+        validators = _validators(receiver.cls)
+        if any(kind == "model" and mode != "after" for _made, kind, mode, _names in validators):
+            keywords, unknown = _before(machine, cls, validators, arguments[1:], keywords)
+            if unknown:
+                return not_walked(
+                    machine,
+                    f"a validator of {cls.name} that sees the arguments first is not modelled",
+                    arguments,
+                    keywords,
+                )
+            arguments = arguments[:1]
+        given = _bind(machine, cls, fields, arguments[1:], keywords)
+        init_only: list[Value] = []
+        for name, made in fields.items():
+            value = given.get(name)
+            if value is not None:
+                value = _validate_field(machine, cls, made, value, validators)
+            elif made.factory is not None:
+                value = machine.call(made.factory, [])
+            elif made.default is not None:
+                value = _default(machine, made)
+                if made.info is not None and known_bool(made.info.content.get("validate_default"), False):
+                    value = _validate_field(machine, cls, made, value, validators)
+            else:
+                continue
+            if made.init_only:
+                init_only.append(value)
+                continue
+            machine.state.touch(receiver)
+            receiver.content[name] = value
+        post = classes.lookup(receiver.cls, "__post_init__")
+        if post.value is not None:
+            _run_validator(machine, cls, "", lambda: machine.call(post.value, [receiver, *init_only]))  # pyrefly: ignore
+        for made, kind, mode, _names in validators:
+            if kind == "model" and mode == "after":
+                function = made.function
+                _run_validator(machine, cls, "", lambda function=function: machine.call(function, [receiver]))
+        return NONE
+
+    return run
+
+
+def _default(machine: Machine, made: Field) -> Value:
+    """A default that can change is copied for each object."""
+    value = made.default
+    assert value is not None
+    if isinstance(value, (Map, Seq, SetValue)):
+        return machine.call(machine.library.external(machine, "copy.deepcopy"), [value])
+    return value
+
+
+def _bind(
+    machine: Machine, cls: Class, fields: dict[str, Field], arguments: Arguments, keywords: Keywords
+) -> dict[str, Value | None]:
+    """The arguments by field; unlike a plain dataclass, pydantic says a ValidationError where they do not bind."""
+    config = cls.notes.get("pydantic")
+    extra = config.content.get("extra") if isinstance(config, Map) else None
+    forbids = extra is not None and isinstance(extra[1], Const) and extra[1].value == "forbid"
+    accepted = {}
+    for name, value in keywords.items():
+        made = fields.get(name)
+        if made is None or not made.init:
+            if forbids or made is not None:
+                raise validation_error(
+                    machine,
+                    cls,
+                    name,
+                    "Unexpected keyword argument [type=unexpected_keyword_argument, "
+                    f"input_value={texts.shown(machine, value)}]",
+                    values=((name, value),),
+                )
+            continue
+        accepted[name] = value
+    absent = [
+        made.name
+        for made in fields.values()
+        if made.init and made.name not in accepted and made.default is None and made.factory is None
+    ]
+    positional = [made.name for made in fields.values() if made.init and not made.kw_only]
+    absent = [name for name in absent if name not in positional[: len(arguments)]]
+    if absent:
+        raise validation_error(machine, cls, absent[0], "Field required [type=missing]")
+    return bind_fields(machine, cls, fields, arguments, accepted, cls.qualname)
+
+
+def _before(
+    machine: Machine, cls: Class, validators: list, arguments: Arguments, keywords: Keywords
+) -> tuple[Keywords, bool]:
+    """Validators that run before the fields get the arguments; those that hand a dict on are walked."""
+    if arguments:
+        return keywords, True
+    for made, kind, mode, _names in validators:
+        if kind != "model" or mode == "after":
+            continue
+        if mode != "before":
+            return keywords, True
+        given = machine.strings(dict(keywords))
+        handed = _run_validator(
+            machine, cls, "", lambda made=made, given=given: machine.call(made.function, [cls, given])
+        )
+        if (
+            not isinstance(handed, Map)
+            or handed.loose
+            or any(isinstance(entry, Perhaps) for _key, entry in handed.content.values())
+        ):
+            return keywords, True
+        keywords = {str(key.value): entry for key, entry in handed.content.values() if isinstance(key, Const)}
+    return keywords, False
+
+
+def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, validators: list) -> Value:
+    mine = [
+        (entry, mode)
+        for entry, kind, mode, names in validators
+        if kind == "field" and (made.name in names or "*" in names)
+    ]
+    for entry, mode in mine:
+        if mode == "before":
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name),
+            )
+    annotation = evaluate(machine, made.owner, None, made.annotation)
+    wraps = [entry for entry, mode in mine if mode in ("wrap", "plain")]
+
+    def core(given: Value) -> Value:
+        return _core(machine, cls, made, annotation, given)
+
+    if wraps:
+        for entry in wraps:
+            handler = Builtin("handler", lambda machine, given, named: core(given[0]))
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value, handler=handler: _call_validator(
+                    machine, entry, [cls, value, handler], made.name
+                ),
+            )
+    else:
+        value = core(value)
+    for entry, mode in mine:
+        if mode == "after":
+            value = _run_validator(
+                machine,
+                cls,
+                made.name,
+                lambda entry=entry, value=value: _call_validator(machine, entry, [cls, value], made.name),
+            )
+    return value
+
+
+def _call_validator(machine: Machine, entry: Descriptor, arguments: Arguments, field: str) -> Value:
+    """A field validator; one that has a parameter more is given the validation info."""
+    function = entry.function
+    if isinstance(function, Function) and len(function.node.args.args) > len(arguments):
+        info = machine.instance(machine.natives.object)
+        info.content["field_name"] = Const(field)
+        info.loose = "what pydantic tells a validator"
+        arguments = [*arguments, info]
+    return machine.call(function, arguments)
+
+
+def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: Value) -> Value:
+    """The value against its annotation and the limits of its ``Field``; refused values raise."""
+    if isinstance(value, OneOf):
+        return value
+    checked = check(machine, annotation, value)
+    if checked.accepted is Truth.YES and made.info is not None:
+        problem = _limits(made.info, checked.value)
+        if problem:
+            checked = Checked(Truth.NO, value, problem)
+    if checked.accepted is Truth.NO:
+        shown = texts.shown(machine, value)
+        raise validation_error(
+            machine, cls, made.name, f"{checked.problem} [input_value={shown!r}]", values=((made.name, value),)
+        )
+    if checked.accepted is Truth.MAYBE:
+        machine.may_raise(f"whether {cls.name} accepts {made.name} is not known")
+    return checked.value
+
+
+def _limits(info: Instance, value: Value) -> str | None:
+    """What a ``Field``'s limits say against a value; None when nothing."""
+    if not isinstance(value, Const) or value.value is None:
+        return None
+
+    def limit(name: str) -> Host:
+        found = info.content.get(name)
+        return found.value if isinstance(found, Const) else None
+
+    host = value.value
+    if isinstance(host, (int, float)):
+        for name, holds, words in (
+            ("ge", lambda a, b: a >= b, "greater than or equal to"),
+            ("gt", lambda a, b: a > b, "greater than"),
+            ("le", lambda a, b: a <= b, "less than or equal to"),
+            ("lt", lambda a, b: a < b, "less than"),
+        ):
+            bound = limit(name)
+            if bound is not None and not holds(host, bound):
+                return f"Input should be {words} {bound}"
+        step = limit("multiple_of")
+        if step is not None and math.fmod(host, step):
+            return f"Input should be a multiple of {step}"
+    if isinstance(host, str):
+        least, most, pattern = limit("min_length"), limit("max_length"), limit("pattern")
+        if least is not None and len(host) < least:
+            return f"String should have at least {least} characters"
+        if most is not None and len(host) > most:
+            return f"String should have at most {most} characters"
+        if pattern is not None and not re.search(pattern, host):
+            return f"String should match pattern '{pattern}'"
+    return None
+
+
+# --- values against annotations ---
+
+_TRUE, _FALSE = ("1", "on", "t", "true", "y", "yes"), ("0", "off", "f", "false", "n", "no")
+
+
+def check(machine: Machine, annotation: Value, value: Value) -> Checked:
+    """``value`` against ``annotation`` in pydantic's lax mode."""
+    if isinstance(value, OneOf):
+        return Checked(Truth.MAYBE, value)
+    if isinstance(annotation, Const) and annotation.value is None:
+        annotation = machine.natives.of(type(None))
+    if isinstance(annotation, Form):
+        return _check_form(machine, annotation, value)
+    if isinstance(annotation, Class):
+        return _check_class(machine, annotation, value)
+    # a name of a library that is not known: `SkipValidation`, a class of torch, a callable
+    return Checked(Truth.MAYBE, value)
+
+
+def _check_form(machine: Machine, form: Form, value: Value) -> Checked:
+    head = form.head.rpartition(".")[2]
+    if head in ("Any", "TypeVar", "ClassVar", "Type", "type") or (not form.arguments and form.target is None):
+        return Checked(Truth.YES, value)
+    if head == "Literal":
+        return _check_literal(machine, form, value)
+    if head == "Union":
+        return _check_union(machine, form, value)
+    if head == "Annotated":
+        if any(isinstance(extra, Form) and extra.head == "pydantic.SkipValidation" for extra in form.arguments[1:]):
+            return Checked(Truth.YES, value)
+        checked = check(machine, form.arguments[0], value)
+        for extra in form.arguments[1:]:
+            if isinstance(extra, Instance) and extra.cls.name == "FieldInfo":
+                problem = _limits(extra, checked.value)
+                if problem and checked.accepted is Truth.YES:
+                    return Checked(Truth.NO, value, problem)
+            elif not (isinstance(extra, Const) and isinstance(extra.value, str)):
+                return Checked(Truth.MAYBE, value)
+        return checked
+    if head in ("Final", "InitVar", "Required", "NotRequired") and form.arguments:
+        return check(machine, form.arguments[0], value)
+    if isinstance(form.target, Class):
+        return _check_generic(machine, form, value)
+    return Checked(Truth.MAYBE, value)
+
+
+def _check_literal(machine: Machine, form: Form, value: Value) -> Checked:
+    allowed = [argument for argument in _arguments(form) if isinstance(argument, (Const, Instance))]
+    answers = [machine.equal(option, value) for option in allowed]
+    for option, answer in zip(allowed, answers, strict=True):
+        if answer is Truth.YES:
+            return Checked(Truth.YES, value if isinstance(value, Const) else option)
+    if any(answer is Truth.MAYBE for answer in answers) or len(allowed) != len(_arguments(form)):
+        return Checked(Truth.MAYBE, value)
+    names = [texts.text(machine, option, quoted=True) or "?" for option in allowed]
+    listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" or {names[-1]}"
+    return Checked(Truth.NO, value, f"Input should be {listed}")
+
+
+def _check_union(machine: Machine, form: Form, value: Value) -> Checked:
+    if isinstance(value, Unknown):
+        return Checked(Truth.MAYBE, value)
+    actual = machine.class_of(value)
+    for option in form.arguments:
+        if isinstance(option, Class) and option is actual:
+            return Checked(Truth.YES, value)
+    results = [check(machine, option, value) for option in form.arguments]
+    for result in results:
+        if result.accepted is Truth.YES and result.value is value:
+            return result
+    for result in results:
+        if result.accepted is Truth.MAYBE:
+            return Checked(Truth.MAYBE, value)
+    for result in results:
+        if result.accepted is Truth.YES:
+            return result
+    return Checked(Truth.NO, value, " or ".join(dict.fromkeys(result.problem for result in results)))
+
+
+def _check_generic(machine: Machine, form: Form, value: Value) -> Checked:
+    target = form.target
+    assert isinstance(target, Class)
+    native = target.native
+    if native in (list, set, frozenset, tuple):
+        if isinstance(value, (Seq, SetValue)):
+            return _check_items(machine, form, native, value)
+        if isinstance(value, Const) and (isinstance(value.value, (str, int, float, bool)) or value.value is None):
+            return Checked(Truth.NO, value, f"Input should be a valid {native.__name__}")
+        if isinstance(value, Map):
+            return Checked(Truth.NO, value, f"Input should be a valid {native.__name__}")
+        return Checked(Truth.MAYBE, value)
+    if native is dict:
+        if isinstance(value, Map):
+            return Checked(Truth.MAYBE if value.loose else Truth.YES, value)
+        if isinstance(value, (Seq, SetValue)) or (
+            isinstance(value, Const) and (isinstance(value.value, (str, int, float, bool)) or value.value is None)
+        ):
+            return Checked(Truth.NO, value, "Input should be a valid dictionary")
+        return Checked(Truth.MAYBE, value)
+    if native is type:
+        return Checked(Truth.YES if isinstance(value, Class) else Truth.MAYBE, value)
+    return _check_class(machine, target, value)
+
+
+def _check_items(machine: Machine, form: Form, native: type, value: Seq | SetValue) -> Checked:
+    items = machine.items(value)
+    arguments = form.arguments
+    if items is None or not arguments:
+        return Checked(Truth.MAYBE, value)
+    if native is tuple and not (len(arguments) == 2 and isinstance(arguments[1], Const)):
+        if len(items) != len(arguments):
+            return Checked(Truth.MAYBE, value)
+        results = [check(machine, argument, item) for argument, item in zip(arguments, items, strict=True)]
+    else:
+        results = [check(machine, arguments[0], item) for item in items]
+    for result in results:
+        if result.accepted is Truth.NO:
+            return Checked(Truth.NO, value, result.problem)
+    if any(result.accepted is Truth.MAYBE for result in results):
+        return Checked(Truth.MAYBE, value)
+    made = [result.value for result in results]
+    if native in (set, frozenset):
+        return Checked(Truth.YES, machine.set(made, machine.natives.of(native)))
+    return Checked(Truth.YES, Seq(machine.natives.of(native), made, machine.state.fresh()))
+
+
+def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
+    native = cls.native
+    payload = operands.payload(value)
+    if native in (bool, int, float, str):
+        if isinstance(payload, Const):
+            return _check_scalar(native, payload, value)
+        if isinstance(value, (Seq, Map, SetValue, Function, Class, Instance)) and not (
+            isinstance(value, Instance) and value.cls.gap()
+        ):
+            return Checked(Truth.NO, value, _PROBLEMS[native])
+        return Checked(Truth.YES if isinstance(value, Unknown) and value.cls is cls else Truth.MAYBE, value)
+    if native is type(None):
+        if isinstance(value, Const):
+            return Checked(Truth.YES if value.value is None else Truth.NO, value, "Input should be None")
+        return Checked(
+            Truth.MAYBE if isinstance(value, (Unknown, External)) else Truth.NO, value, "Input should be None"
+        )
+    if native is object:
+        return Checked(Truth.YES, value)
+    if native in (list, dict, tuple, set):
+        return (
+            _check_generic(machine, Form("", (), cls), value)
+            if native is dict
+            else Checked(machine.is_instance(value, cls), value, f"Input should be a valid {native.__name__}")
+        )
+    answer = machine.is_instance(value, cls)
+    if answer is not Truth.NO:
+        return Checked(answer, value)
+    members = cls.notes.get("members")
+    if members is not None:
+        for member in members.values():
+            if machine.equal(member.content["_value_"], value) is Truth.YES:
+                return Checked(Truth.YES, member)
+        if isinstance(value, Const):
+            listed = ", ".join(
+                texts.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values()
+            )
+            return Checked(Truth.NO, value, f"Input should be {listed}")
+        return Checked(Truth.MAYBE, value)
+    if "fields" in cls.notes and isinstance(value, Map):
+        try:
+            made = machine.call(
+                cls, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)}
+            )
+        except Raised as raised:
+            return Checked(
+                Truth.NO, value, raised.exits[0].message or f"Input should be a dictionary or an instance of {cls.name}"
+            )
+        return Checked(Truth.YES, made)
+    if isinstance(value, Const) and (value.value is None or isinstance(value.value, (str, int, float, bool))):
+        if native is not None and (
+            issubclass(native, os.PathLike) or native.__module__.startswith(("datetime", "decimal", "uuid"))
+        ):
+            return Checked(Truth.MAYBE, value)
+        if cls.module.startswith(("collections", "typing")):
+            return Checked(
+                Truth.NO if value.value is None else Truth.MAYBE, value, f"Input should be an instance of {cls.name}"
+            )
+        return Checked(
+            Truth.NO,
+            value,
+            f"Input should be an instance of {cls.name}"
+            if "fields" not in cls.notes
+            else f"Input should be a dictionary or an instance of {cls.name}",
+        )
+    return Checked(Truth.MAYBE, value)
+
+
+_PROBLEMS = {
+    bool: "Input should be a valid boolean",
+    int: "Input should be a valid integer",
+    float: "Input should be a valid number",
+    str: "Input should be a valid string",
+}
+
+
+def _check_scalar(native: type, payload: Const, value: Value) -> Checked:
+    host = payload.value
+    refused = Checked(Truth.NO, value, _PROBLEMS[native])
+    if not isinstance(host, (str, int, float, bool, bytes)):
+        return refused if host is None else Checked(Truth.MAYBE, value)
+    if native is str:
+        return Checked(Truth.YES, value) if isinstance(host, str) else refused
+    if native is bool:
+        if isinstance(host, bool):
+            return Checked(Truth.YES, value)
+        if host in (0, 1) and isinstance(host, (int, float)):
+            return Checked(Truth.YES, Const(bool(host), value.origin))
+        if isinstance(host, str) and host.lower() in (*_TRUE, *_FALSE):
+            return Checked(Truth.YES, Const(host.lower() in _TRUE, value.origin))
+        return refused
+    if native is int:
+        if isinstance(host, bool):
+            return Checked(Truth.YES, Const(int(host), value.origin))
+        if isinstance(host, int):
+            return Checked(Truth.YES, value)
+        if isinstance(host, float):
+            return (
+                Checked(Truth.YES, Const(int(host), value.origin))
+                if host.is_integer()
+                else Checked(Truth.NO, value, "Input should be a valid integer, got a number with a fractional part")
+            )
+        if isinstance(host, str):
+            try:
+                return Checked(Truth.YES, Const(int(host.strip()), value.origin))
+            except ValueError:
+                return (
+                    Checked(Truth.NO, value, "Input should be a valid integer, unable to parse string as an integer")
+                    if not re.fullmatch(r"\s*[-+]?\d[\d_]*\.0*\s*", host)
+                    else Checked(Truth.MAYBE, value)
+                )
+        return Checked(Truth.MAYBE, value)
+    if isinstance(host, bool):
+        return Checked(Truth.YES, Const(float(host), value.origin))
+    if isinstance(host, (int, float)):
+        return Checked(Truth.YES, value if isinstance(host, float) else Const(float(host), value.origin))
+    try:
+        return Checked(Truth.YES, Const(float(host), value.origin))
+    except ValueError:
+        return Checked(Truth.NO, value, "Input should be a valid number, unable to parse string as a number")
+
+
+# --- models ---
+
+
+@maker("pydantic.BaseModel", "pydantic.main.BaseModel")
+def _base_model(machine: Machine) -> Value:
+    made = machine.library._made.get("preflight.BaseModel")
+    if made is not None:
+        return made
+    cls = Class("BaseModel", (machine.natives.object,), 0, module="pydantic.main")
+    cls.mro = (cls, machine.natives.object)
+
+    def on_subclass(machine: Machine, child: Class, keywords: Keywords) -> None:
+        # fields of models are not modelled: objects of them hold what is not known
+        child.notes["model"] = [name for name, _node in annotated_names(child)]
+        keywords.clear()
+
+    def construct(machine: Machine, child: Class, arguments: Arguments, keywords: Keywords) -> Value:
+        from preflight.walk.calls import not_walked
+
+        return not_walked(machine, f"models of pydantic such as {child.name} are not modelled", arguments, keywords)
+
+    cls.notes["on_subclass"] = on_subclass
+    cls.notes["construct"] = construct
+    machine.library._made["preflight.BaseModel"] = cls
+    return cls
+
+
+# --- adapters ---
+
+
+@function("pydantic.TypeAdapter")
+def _type_adapter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    target = arguments[0]
+    cls = machine.library.external(machine, "preflight.TypeAdapter")
+    assert isinstance(cls, Class)
+    made = machine.instance(cls)
+    made.content["target"] = target
+    return made
+
+
+@maker("preflight.TypeAdapter")
+def _adapter_class(machine: Machine) -> Value:
+    cls = Class("TypeAdapter", (machine.natives.object,), 0, module="pydantic.type_adapter")
+    cls.mro = (cls, machine.natives.object)
+
+    def validate(machine: Machine, target: Value, value: Value) -> Value:
+        if isinstance(target, Class) and "fields" in target.notes and isinstance(value, Map) and not value.loose:
+            return machine.call(
+                target, [], {str(key.value): entry for key, entry in value.content.values() if isinstance(key, Const)}
+            )
+        checked = check(machine, target, value)
+        if checked.accepted is Truth.NO:
+            owner = target if isinstance(target, Class) else machine.natives.object
+            raise validation_error(machine, owner, "", checked.problem)
+        if checked.accepted is Truth.MAYBE:
+            machine.may_raise("whether pydantic accepts a value is not known")
+        return checked.value
+
+    def validate_json(machine: Machine, given: Arguments, named: Keywords) -> Value:
+        target = machine.get(given[0], "target")
+        try:
+            text = machine.host(given[1])
+            parsed = machine.value(json.loads(text), given[1].origin)
+        except NotConcrete:
+            machine.may_raise("JSON that is not known")
+            return machine.unknown("JSON that is not known")
+        except (ValueError, TypeError, RecursionError) as error:
+            owner = target if isinstance(target, Class) else machine.natives.object
+            raise validation_error(machine, owner, "", f"Invalid JSON: {error}") from None
+        return validate(machine, target, parsed)
+
+    cls.content["validate_json"] = Builtin("validate_json", validate_json)
+    cls.content["validate_python"] = Builtin(
+        "validate_python", lambda machine, given, named: validate(machine, machine.get(given[0], "target"), given[1])
+    )
+    return cls

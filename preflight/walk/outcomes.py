@@ -1,0 +1,223 @@
+"""How a stretch of the walk ends: it falls through, returns, breaks, continues or raises; and arms that end differently
+are joined.
+
+A raise is certain when it leaves the entry point as the host exception ``Raised``: every surviving arm then raised. An
+arm that raises while another goes on is only a possible raise; it is kept (with the state it leaves) when some ``try``
+around it could catch it, and counted otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from preflight.model import Step
+from preflight.walk.joining import join, join_contents
+from preflight.walk.state import Delta, Pending, copied
+from preflight.walk.values import Class, Place, Value
+
+if TYPE_CHECKING:
+    import ast
+
+    from preflight.walk.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that was decided on the way to a raise, with the values that decided it."""
+
+    place: Place
+    test: ast.expr
+    taken: bool
+    values: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One exception on its way out: ``cls`` None when not even its class is known."""
+
+    error: Value
+    cls: Class | None
+    message: str | None
+    place: Place
+    trail: tuple[Step, ...]
+    conditions: tuple[Condition, ...] = ()
+    #: what the message or the missing attribute was about: (text, value)
+    values: tuple[tuple[str, Value], ...] = ()
+    #: the attribute that is missing and on what, where the exception is about one
+    missing: tuple[Value, str] | None = None
+
+
+class Raised(Exception):
+    """An exception of the walked program leaves; with several ``exits``, one of them does."""
+
+    def __init__(self, exits: tuple[Exit, ...]) -> None:
+        super().__init__()
+        self.exits = exits
+
+
+class GaveUp(Exception):
+    """The walk of this entry cannot go on (not: the program raises). ``id`` is stable, for the report."""
+
+    def __init__(self, id: str, reason: str, place: Place | None) -> None:
+        super().__init__(reason)
+        self.id = id
+        self.reason = reason
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The block falls through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leaves the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Goes on with the next round of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    exits: tuple[Exit, ...]
+
+
+Outcome = Next | Return | Break | Continue | Raise
+NEXT, BREAK, CONTINUE = Next(), Break(), Continue()
+
+
+@dataclass(slots=True)
+class Arm:
+    """An outcome and the contents it leaves behind, relative to where the arms parted."""
+
+    outcome: Outcome
+    delta: Delta
+
+
+def run_arm(machine: Machine, body: Callable[[], Outcome]) -> list[Arm]:
+    """Run ``body`` as one of several arms: its outcomes with their deltas; the state is as before."""
+    state = machine.state
+    segment = state.open()
+    base = len(state.pendings)
+    outcome: Outcome
+    try:
+        outcome = body()
+    except Raised as raised:
+        outcome = Raise(raised.exits)
+    except GaveUp:
+        del state.pendings[base:]
+        state.keep(segment)
+        raise
+    arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
+    arms.append(Arm(outcome, state.take(segment)))
+    return arms
+
+
+def collect(machine: Machine, base: int, outcome: Outcome) -> list[Arm]:
+    """The outcomes that wait since index ``base``, and ``outcome`` of those that went on; the state is where they
+    parted.
+    """
+    state = machine.state
+    segment = state.pendings[base].segment
+    arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
+    arms.append(Arm(outcome, state.take(segment)))
+    shared = [pending for pending in state.pendings if pending.segment is segment]
+    if shared:
+        # what was pending before parted at the same moment; the walk goes on in a segment of its own for it
+        again = state.open()
+        for pending in shared:
+            pending.segment = again
+    return arms
+
+
+def settle(machine: Machine, arms: list[Arm], why: str) -> Outcome:
+    """Join arms into the one outcome that goes on; the others wait. Raises ``Raised`` when all arms raise."""
+    raising = [arm for arm in arms if isinstance(arm.outcome, Raise)]
+    others = [arm for arm in arms if not isinstance(arm.outcome, Raise)]
+    if not others:
+        if machine.state.tries:
+            machine.state.apply(joined_delta(machine, raising, why))
+        raise Raised(unite_exits(raising))
+    if raising:
+        machine.note_possible(unite_exits(raising))
+        if not machine.state.tries:
+            raising = []
+    groups = [raising] if raising else []
+    primary: list[Arm] | None = None
+    for kind in (Next, Return, Continue, Break):
+        group = [arm for arm in others if isinstance(arm.outcome, kind)]
+        if not group:
+            continue
+        if primary is None:
+            primary = group
+        else:
+            groups.append(group)
+    assert primary is not None
+    # the deltas of all groups are relative to the present state, so they are joined before any of it changes
+    deltas = [joined_delta(machine, group, why) for group in groups]
+    main = joined_delta(machine, primary, why)
+    if groups:
+        segment = machine.state.open()
+        for group, delta in zip(groups, deltas, strict=True):
+            machine.state.pendings.append(Pending(unite_outcomes(machine, group, why), delta, segment))
+    machine.state.apply(main)
+    return unite_outcomes(machine, primary, why)
+
+
+def unite_exits(arms: list[Arm]) -> tuple[Exit, ...]:
+    exits: list[Exit] = []
+    for arm in arms:
+        assert isinstance(arm.outcome, Raise)
+        exits += [exit for exit in arm.outcome.exits if exit not in exits]
+    return tuple(exits)
+
+
+def unite_outcomes(machine: Machine, arms: list[Arm], why: str) -> Outcome:
+    first = arms[0].outcome
+    if isinstance(first, Raise):
+        return Raise(unite_exits(arms))
+    if not isinstance(first, Return):
+        return first
+    value = first.value
+    for arm in arms[1:]:
+        assert isinstance(arm.outcome, Return)
+        value = join(machine, value, arm.outcome.value, why)
+    return Return(value)
+
+
+def joined_delta(machine: Machine, arms: list[Arm], why: str) -> Delta:
+    """The contents after one of ``arms``, which one is not known."""
+    if len(arms) == 1:
+        return arms[0].delta
+    joined: Delta = {}
+    for arm in arms:
+        for key, (store, _content, _loose) in arm.delta.items():
+            if key not in joined:
+                versions = [other.delta.get(key, (store, store.content, store.loose)) for other in arms]
+                content, loose = copied(versions[0][1]), versions[0][2]
+                for _store, content2, loose2 in versions[1:]:
+                    content, loose = join_contents(machine, content, loose, content2, loose2, why)
+                joined[key] = (store, content, loose)
+    return joined
+
+
+def fork(machine: Machine, bodies: list[Callable[[], Value]], why: str) -> Value:
+    """The value of one of ``bodies``, which one is not known: each is run on the present state, and the results are
+    joined.
+    """
+    arms: list[Arm] = []
+    for body in bodies:
+        arms += run_arm(machine, lambda body=body: Return(body()))
+    outcome = settle(machine, arms, why)
+    assert isinstance(outcome, Return)
+    return outcome.value

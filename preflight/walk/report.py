@@ -1,0 +1,204 @@
+"""What the walk found, in the words of a report: the fault, the values that decided it, the calls on the way, the way
+out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from preflight.model import Fault, Note, Severity, Span, Undecided
+from preflight.model import Value as Shown
+from preflight.walk.assumptions import PLATFORM, Assumptions
+from preflight.walk.entries import PATH
+from preflight.walk.outcomes import Exit
+from preflight.walk.stages import Found, Lacking, Walk
+from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
+
+#: the check ids of this family
+RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED = (
+    "walk-raise",
+    "walk-assertion",
+    "walk-missing-attribute",
+    "walk-type-error",
+    "config-attribute-demanded",
+)
+IDS = frozenset({RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED})
+_SHOWN = 6
+
+
+def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> Iterator[Fault | Undecided]:
+    """The faults and the open questions of a walk.
+
+    ``defaults`` are the keys of assumptions that nobody stated; ``flags_told``: the check of the flags has said already
+    that the parser does not take them.
+    """
+    for found in walk.found:
+        if found.stage not in _OF_THE_PARSER:
+            yield _fault(found, defaults)
+        elif not flags_told:
+            place, message = found.exit.place, _sentence(found.exit.message)
+            yield Undecided(
+                "walk-parser",
+                f"{_STAGES[found.stage]} refuses the command line where the check of the flags does not: {message}",
+                place.path,
+                place.line,
+                decisive=True,
+            )
+    for lack in walk.lacking:
+        yield _demand(lack)
+    for stop in walk.stopped:
+        place = stop.place if stop.place is None or stop.place.path != PATH else None
+        yield Undecided(
+            stop.id,
+            f"{_STAGES[stop.stage]} is not decided to its end: {stop.reason}",
+            place.path if place else None,
+            place.line if place else None,
+            decisive=True,
+        )
+    for doubt in walk.doubts:
+        place = doubt.place
+        yield Undecided(
+            doubt.id, doubt.reason, place.path if place else None, place.line if place else None, doubt.count
+        )
+
+
+def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
+    """What the walk rests on that no file says."""
+    if walk.assumed:
+        said = ", ".join(
+            f"{sentence} (stated)" if key in assumptions.stated else sentence
+            for key, sentence in sorted(walk.assumed.items())
+            if key != PLATFORM or key in assumptions.stated
+        )
+        yield Note(f"The launch was walked as on this machine (--assume sets it): {said}.")
+
+
+#: the stages, as a sentence names them
+_STAGES = {
+    "make_parser": "the making of this tree's parser",
+    "parse": "this tree's parser",
+    "configure": "the making of the engine config",
+    "model_config_of": "the model's config",
+    "construct": "the construction of the model",
+    "make_runner": "the making of the model runner",
+    "load_models": "the loading of target and drafter",
+}
+_OF_THE_PARSER = ("make_parser", "parse")
+
+
+def _demand(lack: Lacking) -> Fault:
+    cls = lack.owner.cls.name if isinstance(lack.owner, Instance) else "the value"
+    near = nearest(lack.name, lack.owner) if isinstance(lack.owner, Instance) else []
+    return Fault(
+        check=DEMANDED,
+        span=Span("config.json"),
+        message=f"the model's config has no {lack.path}: this {cls} has no attribute {lack.name}",
+        why="--require-config demands it",
+        help=f"this {cls} has {' and '.join(near)}" if near else None,
+    )
+
+
+def _fault(found: Found, defaults: frozenset[str]) -> Fault:
+    exit = found.exit
+    name = exit.cls.name if exit.cls is not None else "an exception"
+    place = exit.place
+    text = _sentence(exit.message)
+    where = exit.trail[-1].function if exit.trail else ""
+    message = f"{name}: {text}" if text else f"{name} in {where}"
+    return Fault(
+        check=check_of(found),
+        span=Span(place.path, place.line, place.column, place.end_line, place.end_column),
+        message=message,
+        why=_why(found),
+        help=_help(exit),
+        values=tuple(_values(exit)),
+        trail=tuple(step for step in exit.trail if step.path != PATH),
+        severity=Severity.WARNING if _rests_on_defaults(exit, defaults) else None,
+    )
+
+
+def check_of(found: Found) -> str:
+    """The check id of a fault."""
+    exit = found.exit
+    if exit.missing is not None:
+        return ATTRIBUTE
+    name = exit.cls.name if exit.cls is not None else ""
+    if name == "AssertionError":
+        return ASSERTION
+    return TYPE if name == "TypeError" else RAISES
+
+
+def _sentence(message: str | None) -> str:
+    """A message on one line; of pydantic's the part that says something."""
+    if not message:
+        return ""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if len(lines) > 1 and "validation error" in lines[0]:
+        return f"{lines[0]}: {' '.join(lines[1:])}"
+    return " ".join(lines)
+
+
+def _why(found: Found) -> str:
+    return f"every way through {_STAGES[found.stage]} ends here"
+
+
+def _values(exit: Exit) -> Iterator[Shown]:
+    """The values that took part: those of the exception, then those of the conditions around it, innermost first."""
+    seen: set[str] = set()
+    pairs = [*exit.values]
+    for condition in reversed(exit.conditions):
+        pairs += condition.values
+    for name, value in pairs:
+        if name in seen or len(seen) >= _SHOWN:
+            continue
+        shown = plain(value)
+        if shown is None and not (isinstance(value, Const) and value.value is None):
+            continue
+        seen.add(name)
+        yield Shown(name, shown, value.origin or "computed by the code on the way")
+
+
+def plain(value: Value, depth: int = 0) -> Host:
+    """A value as JSON can hold it; None for what it cannot."""
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, (str, int, float, bool, type(None))) else str(value.value)
+    if isinstance(value, (Seq, SetValue)) and not value.loose and depth < 3 and len(value.content) <= 24:
+        items = value.content if isinstance(value, Seq) else list(value.content.values())
+        return [plain(item, depth + 1) for item in items]
+    if isinstance(value, Map) and not value.loose and depth < 3 and len(value.content) <= 24:
+        return {str(plain(key)): plain(item, depth + 1) for key, item in value.content.values()}
+    if isinstance(value, Class):
+        return value.name
+    return None
+
+
+def _help(exit: Exit) -> str | None:
+    """For a missing attribute: what the object has instead."""
+    if exit.missing is None:
+        return None
+    owner, name = exit.missing
+    if not isinstance(owner, Instance):
+        return None
+    near = nearest(name, owner)
+    return f"this {owner.cls.name} has {' and '.join(near)}" if near else None
+
+
+def nearest(name: str, owner: Instance) -> list[str]:
+    """Attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
+    candidates = [key for key in owner.content if not key.startswith("_")]
+    alike = difflib.get_close_matches(name, candidates, 2, 0.75)
+    words = set(name.split("_")) - {"num", "size", "config"}
+    scored: list[tuple[int, str]] = []
+    for key in candidates:
+        shared = len(words & set(key.split("_")))
+        if shared and key not in alike:
+            origin = owner.content[key].origin or ""
+            scored.append((-3 * (".json: " in origin) - shared, key))
+    return [*alike, *(key for _score, key in sorted(scored))][: 3 if alike else 1]
+
+
+def _rests_on_defaults(exit: Exit, defaults: frozenset[str]) -> bool:
+    """Whether a value that decided it came from an assumption that nobody stated."""
+    pairs = [*exit.values, *(pair for condition in exit.conditions[-2:] for pair in condition.values)]
+    return any(value.origin in defaults for _name, value in pairs if value.origin)

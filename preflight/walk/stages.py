@@ -1,0 +1,249 @@
+"""The walk of a launch, stage by stage; a fault does not hide those behind it.
+
+A stage whose every way forward raises has a fault. It is then walked again past that fault (a raise is taken as not
+there, a missing attribute as not known), so that independent faults come out of one run. What is found in the same
+function behind a fault, or because of it, is not told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from preflight.walk import attributes
+from preflight.walk.deep import run_deep
+from preflight.walk.entries import ENTRY, PATH, WithEntries
+from preflight.walk.machine import Doubt, Limits, Machine
+from preflight.walk.modules import Modules
+from preflight.walk.outcomes import Exit, GaveUp, Raised
+from preflight.walk.surroundings import library
+from preflight.walk.truth import Truth
+from preflight.walk.values import Const, Instance, Place, Unknown, Value
+from preflight.walk.world import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from preflight.walk.assumptions import Assumptions
+    from preflight.walk.modules import World
+    from preflight.walk.state import Segment
+
+#: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
+_OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
+#: a stage is walked again at most so often
+MOST_FAULTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by
+    then.
+    """
+
+    stage: str
+    exit: Exit
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A stage that the walk did not bring to its end for another reason than a fault; what is behind is not decided."""
+
+    stage: str
+    id: str
+    reason: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """An attribute that was demanded of the model's config and is not there: ``name`` of ``owner``, as far as ``path``
+    leads.
+    """
+
+    path: str
+    owner: Value
+    name: str
+
+
+@dataclass(slots=True)
+class Walk:
+    """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one."""
+
+    found: list[Found] = field(default_factory=list)
+    stopped: list[Stopped] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+    lacking: list[Lacking] = field(default_factory=list)
+    assumed: dict[str, str] = field(default_factory=dict)
+    config: Value | None = None
+    model: Value | None = None
+    runner: Value | None = None
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """How far a launch is walked.
+
+    ``drafter``: on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
+    through the constructor of the target model; ``demanded``: attributes that the model's config must have.
+    """
+
+    drafter: bool = True
+    construct: bool = False
+    demanded: tuple[str, ...] = ()
+
+
+def walk_launch(
+    world: World,
+    argv: Sequence[str],
+    files: Files,
+    assumptions: Assumptions,
+    scope: Scope = Scope(),
+    limits: Limits | None = None,
+) -> Walk:
+    """Walk ``vllm serve`` with the arguments ``argv``.
+
+    Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
+    a fault of the walk itself.
+    """
+    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope))
+
+
+class _Launch:
+    def __init__(self, world: World, files: Files, assumptions: Assumptions, limits: Limits) -> None:
+        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), limits)
+        self.result = Walk()
+
+    def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
+        machine, result = self.machine, self.result
+        parser = self.stage("make_parser", [])
+        arguments = self.stage("parse", [parser, machine.list(words(argv))]) if parser is not None else None
+        config = self.stage("configure", [arguments]) if arguments is not None else None
+        if isinstance(config, Instance):
+            result.config = config
+            self._set_groups(config)
+            self._demand(config, scope.demanded)
+            if scope.drafter and self._speculates(config):
+                result.runner = self.stage("make_runner", [config])
+                if isinstance(result.runner, Instance):
+                    self.stage("load_models", [result.runner])
+            if scope.construct:
+                result.model = self.stage("construct", [config])
+        elif config is not None:
+            reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
+            self._stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
+        result.doubts = list(machine.doubts.values())
+        result.assumed = dict(machine.assumed)
+        result.steps = machine.steps
+        return result
+
+    def stage(self, name: str, arguments: list[Value]) -> Value | None:
+        """Run an entry point past the faults that it has; None where it does not come to an end."""
+        machine = self.machine
+        functions: set[tuple[str, str]] = set()
+        for _ in range(MOST_FAULTS):
+            segment, base = machine.state.open(), len(machine.state.pendings)
+            try:
+                module = machine.modules.module(machine, ENTRY)
+                assert module is not None
+                return machine.call(machine.get(module, name), arguments)
+            except Raised as raised:
+                self._undo(segment, base)
+                exit = decisive(raised)
+                if exit is None:
+                    place = raised.exits[0].place
+                    self._stop(name, "walk-unknown-raise", "it ends in an exception that is not known", place)
+                    return None
+                if exit.place.path == PATH:
+                    self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
+                    return None
+                if exit.cls is not None and exit.cls.name in _OF_NAMES:
+                    self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
+                    return None
+                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
+                if function not in functions:
+                    self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
+                functions.add(function)
+                fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
+                if fault in machine.past:
+                    return None  # it is no raise and no missing attribute: there is no way past it
+                machine.past.add(fault)
+            except GaveUp as gave_up:
+                self._undo(segment, base)
+                self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
+                return None
+            except RecursionError:
+                self._undo(segment, base)
+                self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
+                return None
+        return None
+
+    def _demand(self, config: Instance, demanded: Sequence[str]) -> None:
+        """Ask the model's config for the attributes that the user demands of it."""
+        if not demanded:
+            return
+        model = self.stage("model_config_of", [config])
+        for path in demanded:
+            owner: Value | None = model
+            for name in path.split("."):
+                if owner is None:
+                    break
+                there, value = attributes.probe(self.machine, owner, name)
+                if there is Truth.NO:
+                    self.result.lacking.append(Lacking(path, owner, name))
+                elif there is Truth.MAYBE:
+                    self._stop("configure", "walk-demand-open", f"whether the config has {path} is not known", None)
+                owner = value if there is Truth.YES else None
+
+    def _undo(self, segment: Segment, base: int) -> None:
+        state = self.machine.state
+        state.drain(base, segment)
+        state.take(segment)
+        state.tries = 0
+        self.machine.frames.clear()
+        self.machine.arm_ends.clear()
+
+    def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
+        self.result.stopped.append(Stopped(stage, id, reason, place))
+
+    def _speculates(self, config: Instance) -> bool:
+        value = config.content.get("speculative_config")
+        return value is not None and not (isinstance(value, Const) and value.value is None)
+
+    def _set_groups(self, config: Instance) -> None:
+        """The sizes of the parallel groups, as the finished config has them."""
+        parallel = config.content.get("parallel_config")
+        if not isinstance(parallel, Instance):
+            return
+        names = {
+            "tp": "tensor_parallel_size",
+            "pp": "pipeline_parallel_size",
+            "dp": "data_parallel_size",
+            "dcp": "decode_context_parallel_size",
+            "pcp": "prefill_context_parallel_size",
+        }
+        for kind, name in names.items():
+            size = parallel.content.get(name)
+            if isinstance(size, Const) and isinstance(size.value, int):
+                self.machine.library.groups[kind] = size.value
+
+
+def words(argv: Sequence[str]) -> list[Value]:
+    """The words of a command line; a word behind a flag knows whose value it is."""
+    made: list[Value] = []
+    for index, word in enumerate(argv):
+        before = argv[index - 1] if index else ""
+        flag, equals, _value = word.partition("=")
+        if word.startswith("-"):
+            origin = flag if equals else "command line"
+        else:
+            origin = before if before.startswith("-") and "=" not in before else "command line"
+        made.append(Const(word, origin))
+    return made
+
+
+def decisive(raised: Raised) -> Exit | None:
+    """Of several ways out the one to tell: the last whose exception is known."""
+    known = [exit for exit in raised.exits if exit.cls is not None]
+    return known[-1] if known else None

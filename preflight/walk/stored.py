@@ -1,0 +1,59 @@
+"""Which attributes the methods of a class can set: what an object can have whose constructor was not walked."""
+
+from __future__ import annotations
+
+import ast
+
+from preflight.walk.values import Class, Instance
+
+#: why such an object is loose
+UNBUILT = "the constructor of this model is not walked"
+#: calls on ``self`` that bind an attribute whose name is an argument
+_BINDERS = ("setattr", "register_buffer", "register_parameter", "add_module", "register_module")
+
+
+def stored_names(cls: Class) -> frozenset[str] | None:
+    """The attributes that methods along the MRO can set on an object; None where a name is computed or a class is not
+    known.
+    """
+    found: set[str] = set()
+    for base in cls.mro:
+        if base.complete is not True:
+            return None
+        if base.node is None:
+            continue
+        own = base.notes.get("stored_names", False)
+        if own is False:
+            own = base.notes["stored_names"] = _own_names(base.node)
+        if own is None:
+            return None
+        found |= own
+    return frozenset(found)
+
+
+def _own_names(node: ast.ClassDef) -> frozenset[str] | None:
+    found: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+            found.add(inner.attr)
+        elif isinstance(inner, ast.Call):
+            name = (
+                inner.func.attr
+                if isinstance(inner.func, ast.Attribute)
+                else inner.func.id
+                if isinstance(inner.func, ast.Name)
+                else ""
+            )
+            if name in _BINDERS:
+                position = 1 if name == "setattr" else 0
+                argument = inner.args[position] if len(inner.args) > position else None
+                if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
+                    return None
+                found.add(argument.value)
+    return frozenset(found)
+
+
+def has_name(instance: Instance, name: str) -> bool:
+    """Whether an unbuilt object may have an attribute that is not known of it."""
+    names = stored_names(instance.cls)
+    return names is None or name in names

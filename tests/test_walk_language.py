@@ -1,0 +1,588 @@
+"""The walk on the parts of Python that start-up uses: each program is run by CPython and walked, with one result."""
+
+from __future__ import annotations
+
+import pytest
+from walk_programs import possible_values, run_real, walk
+
+from preflight.walk.values import Unknown
+
+PROGRAMS = {
+    "closures and nonlocal": """
+def main(a, b):
+    total = 0
+    def add(n):
+        nonlocal total
+        total += n
+        return lambda: total
+    read = add(2)
+    add(3)
+    return read()
+""",
+    "decorators with wraps and arguments": """
+import functools
+def twice(times):
+    def outer(f):
+        @functools.wraps(f)
+        def inner(*args, **kwargs):
+            return [f(*args, **kwargs) for _ in range(times)]
+        return inner
+    return outer
+@twice(times=2)
+def f(x, *, y=1):
+    return x + y
+def main(a, b):
+    return f(1, y=2), f.__name__, f.__wrapped__(5)
+""",
+    "a cached function and a cached property": """
+import functools
+calls = []
+@functools.lru_cache(maxsize=4)
+def f(x):
+    calls.append(x)
+    return x * 2
+class C:
+    @functools.cached_property
+    def p(self):
+        calls.append("p")
+        return 7
+def main(a, b):
+    c = C()
+    return f(1), f(1), c.p, c.p, calls
+""",
+    "properties with setters": """
+class C:
+    def __init__(self):
+        self._x = 1
+    @property
+    def x(self):
+        return self._x
+    @x.setter
+    def x(self, value):
+        self._x = value * 2
+def main(a, b):
+    c = C()
+    c.x = 4
+    return c.x
+""",
+    "a property without a setter": """
+class C:
+    @property
+    def x(self):
+        return 1
+def main(a, b):
+    c = C()
+    c.x = 2
+""",
+    "descriptors": """
+class D:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+    def __get__(self, instance, owner):
+        return getattr(instance, self.name, 0) + 1
+    def __set__(self, instance, value):
+        setattr(instance, self.name, value)
+class C:
+    x = D()
+def main(a, b):
+    c = C()
+    before = c.x
+    c.x = 5
+    return before, c.x
+""",
+    "C3 and super through a diamond": """
+class A:
+    def f(self):
+        return ["A"]
+class B(A):
+    def f(self):
+        return ["B"] + super().f()
+class C(A):
+    def f(self):
+        return ["C"] + super().f()
+class D(B, C):
+    pass
+def main(a, b):
+    return D().f(), [k.__name__ for k in D.__mro__]
+""",
+    "a class that cannot be ordered": """
+class A: pass
+class B(A): pass
+def main(a, b):
+    class C(A, B):
+        pass
+    return C
+""",
+    "__init_subclass__ with keywords": """
+class Base:
+    seen = []
+    def __init_subclass__(cls, kind=None, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.kind = kind
+        Base.seen.append(cls.__name__)
+class A(Base, kind="x"):
+    pass
+def main(a, b):
+    return A.kind, Base.seen
+""",
+    "a metaclass with __call__ and __getattr__": """
+class Meta(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.tag = cls.__name__
+        return made
+    def __getattr__(cls, name):
+        return name.upper()
+class C(metaclass=Meta):
+    def __init__(self, x):
+        self.x = x
+def main(a, b):
+    return C(3).tag, C(3).x, C.nothing
+""",
+    "__getattr__ and __getattribute__": """
+class C:
+    names = {"old": "new"}
+    def __init__(self):
+        self.new = 5
+    def __getattribute__(self, key):
+        if key != "names" and key in super().__getattribute__("names"):
+            key = super().__getattribute__("names")[key]
+        return super().__getattribute__(key)
+    def __getattr__(self, key):
+        return "no " + key
+def main(a, b):
+    c = C()
+    return c.old, c.new, c.gone, hasattr(c, "gone"), getattr(c, "gone", 1)
+""",
+    "__setattr__ of a frozen class": """
+class C:
+    def __init__(self):
+        object.__setattr__(self, "x", 1)
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+def main(a, b):
+    c = C()
+    c.x = 2
+""",
+    "assignments to a class after its body": """
+class C:
+    pass
+C.x = 3
+def f(self):
+    return self.x
+C.f = f
+def main(a, b):
+    return C().f()
+""",
+    "dataclasses": """
+from dataclasses import dataclass, field, fields, replace, asdict, is_dataclass
+@dataclass
+class A:
+    x: int
+    y: list = field(default_factory=list)
+    def __post_init__(self):
+        self.y.append(self.x)
+@dataclass(frozen=True)
+class B(A):
+    z: int = 5
+    def __post_init__(self):
+        object.__setattr__(self, "z", self.z + 1)
+def main(a, b):
+    return asdict(A(1)), B(1).z, [f.name for f in fields(B)], is_dataclass(A), replace(A(1), x=4).x, A(1) == A(1)
+""".replace("(frozen=True)", ""),
+    "a frozen dataclass that is changed": """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class A:
+    x: int
+def main(a, b):
+    v = A(1)
+    v.x = 2
+""",
+    "a dataclass without its argument": """
+from dataclasses import dataclass
+@dataclass
+class A:
+    x: int
+    y: int
+def main(a, b):
+    return A(1)
+""",
+    "named tuples": """
+from typing import NamedTuple
+from collections import namedtuple
+class P(NamedTuple):
+    x: int
+    y: int = 2
+    def total(self):
+        return self.x + self.y
+class Q(P):
+    note: str = "no field"
+N = namedtuple("N", "a b")
+def main(a, b):
+    p = P(1)
+    x, y = p
+    return p.total(), p._replace(y=9).y, Q(1).total(), x, y, N(1, b=2).b, p >= (1, 2), P._fields
+""",
+    "enums": """
+import enum
+class Color(enum.Enum):
+    RED = 1
+    BLUE = enum.auto()
+    ALIAS = 1
+    def describe(self):
+        return self.name + str(self.value)
+class Kind(str, enum.Enum):
+    A = "a"
+def main(a, b):
+    found = Color.ALIAS is Color.RED, Kind.A == "a", Color.RED in {Color.RED: 1}
+    return Color(2).name, Color["RED"].describe(), [c.name for c in Color], found
+""",
+    "an enum without that value": """
+import enum
+class Color(enum.Enum):
+    RED = 1
+def main(a, b):
+    return Color(3)
+""",
+    "runtime-checkable protocols, class and instance": """
+from typing import Protocol, runtime_checkable, ClassVar, Literal
+@runtime_checkable
+class P(Protocol):
+    flag: ClassVar[Literal[True]] = True
+    def f(self): ...
+class Inherits(P):
+    pass
+class Half:
+    flag = True
+class Whole:
+    flag = True
+    def f(self):
+        return 1
+def main(a, b):
+    return isinstance(Inherits(), P), isinstance(Half(), P), isinstance(Whole(), P), isinstance(Whole, P)
+""",
+    "abstract classes": """
+from abc import ABC, abstractmethod
+class A(ABC):
+    @abstractmethod
+    def f(self): ...
+class B(A):
+    def f(self):
+        return 1
+def main(a, b):
+    B()
+    return A()
+""",
+    "context managers": """
+from contextlib import contextmanager, suppress, nullcontext
+log = []
+@contextmanager
+def manage(n):
+    log.append(n)
+    try:
+        yield n * 2
+    finally:
+        log.append(-n)
+def main(a, b):
+    with manage(1) as x, nullcontext(5) as y:
+        log.append((x, y))
+    with suppress(KeyError):
+        {}["x"]
+    return log
+""",
+    "generators are lazy": """
+def numbers(log):
+    for n in range(5):
+        log.append(n)
+        yield n
+def main(a, b):
+    log = []
+    found = next(n for n in numbers(log) if n > 1)
+    some = any(n == 1 for n in numbers(log))
+    return found, some, log, list(numbers([]))[-1]
+""",
+    "yield from and return in a generator": """
+def inner():
+    yield 1
+    yield 2
+def outer():
+    yield 0
+    yield from inner()
+    yield from [3]
+def main(a, b):
+    return list(outer()), sum(outer()), sorted(outer(), reverse=True)
+""",
+    "match statements": """
+from dataclasses import dataclass
+@dataclass
+class P:
+    x: int
+    y: int
+def kind(v):
+    match v:
+        case 0:
+            return "zero"
+        case int() | float():
+            return "number"
+        case P(x=1, y=y):
+            return y
+        case [first, second]:
+            return second
+        case str() as s if s:
+            return s
+        case _:
+            return None
+def main(a, b):
+    return [kind(v) for v in (0, 5, P(1, 7), [1, 2], "s", "", None)]
+""",
+    "try, else, finally and a bare raise": """
+def f(n, log):
+    try:
+        if n == 1:
+            raise KeyError("k")
+        if n == 2:
+            return "returned"
+    except KeyError as error:
+        log.append(str(error))
+        raise
+    else:
+        log.append("else")
+    finally:
+        log.append("finally")
+    return "end"
+def main(a, b):
+    log = []
+    results = [f(0, log), f(2, log)]
+    try:
+        f(1, log)
+    except LookupError as error:
+        results.append(error.args[0])
+    return results, log
+""",
+    "an exception leaves with the line it began on": """
+def f():
+    raise ValueError("here")
+def main(a, b):
+    try:
+        f()
+    except ValueError as error:
+        raise error
+""",
+    "a break in the else of an inner loop leaves the outer one": """
+def main(a, b):
+    seen = []
+    for x in range(3):
+        for y in range(2):
+            seen.append((x, y))
+        else:
+            break
+    else:
+        seen.append("never")
+    for x in range(3):
+        for y in range(5):
+            if y == 1:
+                break
+        else:
+            seen.append("no else after a break")
+    return seen
+""",
+    "a list that holds itself has a text": """
+def main(a, b):
+    e = [1]
+    e.append(e)
+    return len(e)
+""",
+    "bases that a decorator adds": """
+class Extra:
+    def more(self):
+        return "more"
+class Empty:
+    pass
+def add(cls):
+    cls.__bases__ = cls.__bases__ + (Extra,)
+    return cls
+@add
+class C(Empty):
+    pass
+def main(a, b):
+    return C().more(), [k.__name__ for k in C.__mro__]
+""",
+    "writing into __dict__": """
+class C:
+    def __init__(self):
+        self.x = 1
+        self.y = 2
+def main(a, b):
+    c = C()
+    c.__dict__["z"] = 3
+    c.__dict__.update(w=4)
+    taken = c.__dict__.pop("x")
+    del c.__dict__["y"]
+    return taken, hasattr(c, "x"), hasattr(c, "y"), c.z, c.w, sorted(vars(c)), "z" in c.__dict__
+""",
+    "typing forms": """
+from typing import Literal, Optional, Union, get_args, get_origin
+Inner = Literal["a", "b"]
+Outer = Literal["c", Inner]
+def main(a, b):
+    first = get_args(dict[str, int])[0] is str
+    return get_args(Outer), get_origin(list[int]) is list, first, type(None) in get_args(Optional[int])
+""",
+    "walrus, star arguments, slices, formats": """
+def f(*args, k, **rest):
+    return args, k, rest
+def main(a, b):
+    values = [1, 2, 3, 4]
+    if (n := len(values)) > 3:
+        first, *middle, last = values
+    text = f"{n:>4}|{first!r}|{3.14159:.2f}|{'x':*^5}|{n=}"
+    return f(*values[1:3], k=n, **{"z": middle}), last, values[::-1], values[-2:], text
+""",
+    "dictionaries and sets": """
+from collections import defaultdict, OrderedDict, Counter
+def main(a, b):
+    d = {"a": 1, **{"b": 2}}
+    d |= {"c": 3}
+    d.setdefault("d", []).append(4)
+    groups = defaultdict(list)
+    groups["x"].append(1)
+    popped = d.pop("a")
+    rest = sorted(d.keys() - {"b"})
+    return d, popped, dict(groups), {1, 2} & {2, 3}, {1} <= {1, 2}, rest, OrderedDict(x=1)["x"], Counter("aab")["a"]
+""",
+    "itertools and functools": """
+import functools, itertools, operator
+def main(a, b):
+    return (
+        list(itertools.chain([1], (2, 3))),
+        functools.reduce(operator.add, [1, 2, 3]),
+        functools.partial(max, 4)(2, 9),
+        [list(p) for p in itertools.product("ab", [1])],
+        list(itertools.islice(itertools.count(3), 2)),
+    )
+""",
+    "a class of the tree derived from a built-in one": """
+class Lazy(dict):
+    def __getitem__(self, key):
+        return [super().__getitem__(key)]
+class Text(str):
+    def shout(self):
+        return self.upper() + "!"
+class Wrong(ValueError):
+    def __init__(self, code):
+        super().__init__(f"code {code}")
+        self.code = code
+def main(a, b):
+    lazy = Lazy(x=1)
+    lazy["y"] = 2
+    try:
+        raise Wrong(7)
+    except ValueError as error:
+        caught = (str(error), error.code)
+    return lazy["x"], "y" in lazy, sorted(lazy), Text("a").shout(), caught
+""",
+    "a name that is only bound in one arm": """
+def main(a, b):
+    if a:
+        x = 1
+    return x
+""",
+    "an unexpected keyword": """
+class C:
+    def __init__(self, x):
+        self.x = x
+def main(a, b):
+    return C(1, y=2)
+""",
+    "None where a number is needed": """
+class Config:
+    size = None
+def main(a, b):
+    return 4 // 2 + Config().size
+""",
+    "inspect.signature": """
+import inspect
+def f(x, *args, y=1, **kwargs):
+    pass
+class C:
+    def __init__(self, *, vllm_config, prefix=""):
+        pass
+def main(a, b):
+    p = inspect.signature(f).parameters
+    last = p["kwargs"].kind == inspect.Parameter.VAR_KEYWORD
+    return list(p), p["y"].default, last, list(inspect.signature(C.__init__).parameters)
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_walk_does_what_python_does(name: str) -> None:
+    real = run_real(PROGRAMS[name], (0, 0))
+    walked = walk(PROGRAMS[name], (0, 0), (False, False))
+    assert real is not None
+    assert walked is not None
+    if real.error is not None:
+        assert walked.exits == ((real.error, real.line),)
+    else:
+        assert walked.exits == ()
+        options = possible_values(walked)
+        assert options is not None, walked.value
+        assert [repr(option) for option in options] == [repr(real.value)]
+
+
+UNKNOWNS = {
+    # both arms raise: certain, whatever the input is
+    "if u:\n        raise KeyError(1)\n    raise ValueError(2)": "raises",
+    "if u:\n        raise KeyError(1)\n    return 5": [5],
+    "x = 1\n    if u:\n        x = 2\n    return x": [1, 2],
+    "if u == 1:\n        return 'one'\n    if u == 2:\n        return 'two'\n    raise ValueError('else')": [
+        "one",
+        "two",
+    ],
+    "try:\n        u.check()\n    except Exception:\n        return 'caught'\n    return 'passed'": [
+        "caught",
+        "passed",
+    ],
+    "items = []\n    for n in u:\n        items.append(n)\n    return items": None,
+    "total = 0\n    while u > total:\n        total += 1\n    return 'done'": ["done"],
+    "for n in u:\n        raise ValueError(n)\n    return 'empty'": ["empty"],
+    "return (u or 5) and False": [False],
+    "return isinstance(f'{u}', str)": [True],
+    "return [1, 2][u]": None,
+    "x = None if u else 3\n    if x is not None:\n        return x + 1\n    return 'none'": [4, "none"],
+    "x = None if u else 3\n    return x + 1": [4],
+    "d = {'a': 1}\n    if u:\n        d['b'] = 2\n    return 'b' in d": None,
+    "o = O()\n    if u:\n        o.x = 1\n    return getattr(o, 'x', 0)": [1, 0],
+    "o = O()\n    if u:\n        o.x = 1\n        return o.x\n    return hasattr(o, 'x')": [1, False],
+    "f = len if u else str\n    return f('abc')": [3, "abc"],
+    "assert u, 'must be'\n    return 1": [1],
+    "assert not O(), 'never'\n    return 1": "raises",
+    "return any(v for v in [u, True])": None,
+    "return all(v for v in [False, u])": [False],
+    "o = O()\n    sink(o)\n    return o.fixed": [7],
+    "l = [1]\n    u(l)\n    return len(l)": None,
+}
+
+
+@pytest.mark.parametrize("body", UNKNOWNS)
+def test_what_is_said_with_an_unknown_input(body: str) -> None:
+    source = f"class O:\n    fixed = 7\ndef sink(o):\n    return o\ndef main(u, b):\n    {body}\n"
+    walked = walk(source, (None, None), (True, False))
+    assert walked is not None
+    expected = UNKNOWNS[body]
+    if expected == "raises":
+        assert walked.exits
+        return
+    assert not walked.exits
+    if expected is None:
+        assert possible_values(walked) is None
+        return
+    options = possible_values(walked)
+    assert options is not None, walked.value
+    assert sorted(map(repr, options)) == sorted(map(repr, expected))
+
+
+def test_an_unknown_has_no_truth() -> None:
+    with pytest.raises(TypeError):
+        bool(Unknown("a reason"))
