@@ -88,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"preflight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for declare in (_check, _gate, _launch, _interfaces, _rules, _explain, _triage):
+    for declare in (_check, _gate, _launch, _show, _interfaces, _rules, _explain, _triage):
         declare(commands)
     return parser
 
@@ -179,6 +179,28 @@ def _launch(commands: Commands) -> None:
     _launch_options(command)
     _output_options(command)
     command.set_defaults(paths=[], fix=False, diff=False)
+
+
+def _show(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.show import run_show_command
+
+        return run_show_command(arguments)
+
+    command = _command(
+        commands,
+        "show",
+        "show the effective state: tree, patched files, model class, interfaces, config, parallel layout",
+        run,
+        launch=True,
+        epilog=TREE_HELP,
+    )
+    _tree_options(command)
+    _launch_options(command)
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    command.add_argument("-o", "--output", metavar="FILE", help="write it to FILE")
+    command.add_argument("--verbose", action="store_true", help="every value of the config")
+    command.set_defaults(paths=[], all=False, select=None, ignore=None)
 
 
 def _interfaces(commands: Commands) -> None:
