@@ -39,8 +39,15 @@ def all_checks() -> tuple[Check, ...]:
     from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
 
-    static = (*patches.CHECKS, *files.CHECKS, *imports.CHECKS, *names.CHECKS, *flags.CHECKS, *family.CHECKS)
-    return (*static, *walked.CHECKS, *files.LATE)
+    return (
+        *patches.CHECKS,
+        *files.CHECKS,
+        *imports.CHECKS,
+        *names.CHECKS,
+        *family.CHECKS,
+        *flags.CHECKS,
+        *walked.CHECKS,
+    )
 
 
 def load_rules(extra: Sequence[Path] = (), cache: Path | None = None) -> Rulebook:

@@ -12,6 +12,7 @@ from typing import Any
 from preflight.model import Severity
 from preflight.rulebook.book import Rulebook
 from preflight.rulebook.rule import Rule, Status
+from preflight.run import load_rules
 from preflight.triage.command import add_arguments, run
 
 LOGS = Path(__file__).parent / "fixtures" / "logs"
@@ -37,22 +38,9 @@ def rule(code: str, name: str, status: Status = Status.STABLE) -> Rule:
     )
 
 
-#: Names of rules that the table of causes uses, with the codes that they have in these tests.
-NAMES = {
-    "PF101": "syntax-error",
-    "PF201": "import-name-missing",
-    "PF202": "import-module-missing",
-    "PF204": "undefined-name",
-    "PF301": "interface-not-claimed",
-    "PF401": "config-attribute-missing",
-    "PF501": "flag-unknown",
-    "PF601": "launch-refused",
-}
-
-
 def all_rules() -> Rulebook:
-    """A rulebook that has a rule of every family."""
-    return Rulebook(tuple(rule(code, name) for code, name in NAMES.items()))
+    """The rules of this preflight."""
+    return load_rules()
 
 
 def triage(log: str | Path | bytes, *options: str, rules=all_rules, environ=None) -> tuple[int, str]:

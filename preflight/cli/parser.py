@@ -119,7 +119,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"preflight {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for declare in (_check, _gate, _launch, _apply, _restore, _install_hook, _interfaces, _rules, _explain, _triage):
+    checking, writing = (_check, _gate, _launch, _show, _interfaces), (_apply, _restore, _install_hook)
+    for declare in (*checking, *writing, _rules, _explain, _triage):
         declare(commands)
     return parser
 
@@ -266,6 +267,28 @@ def _install_hook(commands: Commands) -> None:
     command.add_argument(
         "--force", action="store_true", help="replace a hook of somebody else; it is kept beside the new one"
     )
+
+
+def _show(commands: Commands) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        from preflight.cli.show import run_show_command
+
+        return run_show_command(arguments)
+
+    command = _command(
+        commands,
+        "show",
+        "show the effective state: tree, patched files, model class, interfaces, config, parallel layout",
+        run,
+        launch=True,
+        epilog=TREE_HELP,
+    )
+    _tree_options(command)
+    _launch_options(command)
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    command.add_argument("-o", "--output", metavar="FILE", help="write it to FILE")
+    command.add_argument("--verbose", action="store_true", help="every value of the config")
+    command.set_defaults(paths=[], all=False, select=None, ignore=None, require=None)
 
 
 def _interfaces(commands: Commands) -> None:

@@ -66,9 +66,20 @@ class Lacking:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A model as the finished engine config has it: its architecture, if that is known, and its own config."""
+
+    architecture: str | None
+    config: Value | None
+
+
 @dataclass(slots=True)
 class Walk:
-    """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one."""
+    """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one.
+
+    ``target`` and ``drafter`` are the models of it, and ``parallel`` the sizes of its groups (tp, pp, dp, ...).
+    """
 
     found: list[Found] = field(default_factory=list)
     stopped: list[Stopped] = field(default_factory=list)
@@ -76,6 +87,9 @@ class Walk:
     lacking: list[Lacking] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
     config: Value | None = None
+    target: Described | None = None
+    drafter: Described | None = None
+    parallel: dict[str, int] = field(default_factory=dict)
     model: Value | None = None
     runner: Value | None = None
     steps: int = 0
@@ -126,6 +140,7 @@ class _Launch:
         if isinstance(config, Instance):
             result.config = config
             self._set_groups(config)
+            self._describe(config)
             self._demand(config, scope.demanded)
             self._know_model(config)
             if scope.drafter and self._speculates(config):
@@ -223,6 +238,21 @@ class _Launch:
                 elif there is Truth.MAYBE:
                     self._stop("configure", "walk-demand-open", f"whether the config has {path} is not known", None)
                 owner = value if there is Truth.YES else None
+
+    def _describe(self, config: Instance) -> None:
+        """Keep what the config says of the models; nothing that is not known is asked for."""
+        target = config.content.get("model_config")
+        speculative = config.content.get("speculative_config")
+        drafter = speculative.content.get("draft_model_config") if isinstance(speculative, Instance) else None
+        self.result.target, self.result.drafter = self._described(target), self._described(drafter)
+        self.result.parallel = dict(self.machine.library.groups)
+
+    def _described(self, config: Value | None) -> Described | None:
+        if not isinstance(config, Instance):
+            return None
+        architecture = config.content.get("_architecture")
+        known = isinstance(architecture, Const) and isinstance(architecture.value, str)
+        return Described(architecture.value if known else None, config.content.get("hf_config"))
 
     def _undo(self, segment: Segment, base: int) -> None:
         state = self.machine.state
