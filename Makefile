@@ -7,7 +7,7 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 check: lint types layers docs-check test   ## what CI runs
 
 test:           ## every test, those on real trees included
-	$(PYTHON) -m pytest -n auto
+	$(PYTHON) -m pytest -n auto --dist worksteal
 
 lint:
 	$(PYTHON) -m ruff check .

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,7 +49,7 @@ class Said:
         return "raises" if self.errors else "undecided" if self.open else "clear"
 
 
-@cache
+@lru_cache(maxsize=1)  # what walks leave in a program fills a gigabyte soon
 def tree_of(version: str) -> tuple[Tree, Program]:
     """A released tree and its program."""
     tree = open_tree(TreeRequest(vllm=version), {})
