@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
 from preflight.checks.foreign import is_foreign
-from preflight.checks.released import changed_paths
+from preflight.checks.released import changed_paths, looks_at_all
 from preflight.program.definitions import Definition, Kind
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """``modules`` are those of the files to check, ``dependents`` those that import from them (none with ``--all``,
-    for then they are to be checked themselves). ``patched`` are the paths that are not as the release has them."""
+    """``modules`` are those of the files to check, ``dependents`` those that import from them (none where every
+    file is to be checked itself). ``patched`` are the paths that are not as the release has them."""
 
     modules: tuple[Module, ...]
     dependents: tuple[Module, ...]
@@ -43,7 +43,7 @@ def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable
         if module is not None and module.hole is None:
             modules[module.name] = module
     patched = frozenset(file.path for file in context.tree.facts.patched)
-    dependents = () if context.options.whole_tree else tuple(_dependents(program, texts, modules))
+    dependents = () if looks_at_all(context) else tuple(_dependents(program, texts, modules))
     return Reach(tuple(modules.values()), dependents, patched)
 
 

@@ -23,10 +23,19 @@ def released_tree(tree: Tree) -> Tree | None:
 
 
 def changed_paths(context: Context) -> list[str]:
-    """The Python files of a run in which there may be something new: not those that differ from the release's in blank
-    lines and lines of comment only. With ``--all`` every one."""
+    """The Python files of a run in which there may be something new: not those of the release, nor those that differ
+    from it in blank lines and lines of comment only. With ``--all`` every one, if nobody knows which those are."""
     paths = [path for path in context.paths if path.endswith(".py") and context.tree.exists(path)]
-    return paths if context.options.whole_tree else [path for path in paths if not _has_released_code(context, path)]
+    if looks_at_all(context):
+        return paths
+    patched = {file.path for file in context.tree.facts.patched}
+    known = context.tree.reference is not None
+    return [path for path in paths if (path in patched or not known) and not _has_released_code(context, path)]
+
+
+def looks_at_all(context: Context) -> bool:
+    """Whether every file is to be looked at: ``--all``, of a tree that there is nothing to compare with."""
+    return context.options.whole_tree and context.tree.reference is None
 
 
 def _has_released_code(context: Context, path: str) -> bool:
