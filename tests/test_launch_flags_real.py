@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -33,13 +33,13 @@ _CASES = Path(__file__).parent / "fixtures" / "cases"
 _CANDIDATES = ("1", "0.5", "x", "{}", "[]", '{"a": 1}', "auto", "name=path", "a.b")
 
 
-@cache
+@lru_cache(maxsize=1)
 def _program(version: str) -> Program:
     tree = open_tree(TreeRequest(site_packages=str(released(version)), use_cache=False), {})
     return Program(tree, FactsCache(None))
 
 
-@cache
+@lru_cache(maxsize=1)
 def _reading(version: str) -> CommandReading:
     """The reading of ``vllm serve M``, which other words can be put to."""
     program = _program(version)

@@ -101,6 +101,15 @@ def test_the_table_of_the_incident(
     assert report["verdict"] == ("would-not-launch" if wanted else "clear")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def frozen() -> Iterator[None]:
+    """What the tests before have left is not gone through again after each walk."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def collected() -> Iterator[None]:
     """A walk leaves much behind, and the next test should not have to keep it."""
