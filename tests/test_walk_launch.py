@@ -4,73 +4,20 @@ from __future__ import annotations
 
 import pytest
 from walk_launches import (
-    DRAFTING,
-    KIMI,
     LLAMA,
     LLAMA_MODEL,
-    RUNNER,
-    SPECULATION,
-    SPECULATIVE,
-    TARGET,
-    interface,
     launch,
     line_of,
-    listed,
     places,
     replaced,
     source,
-    token,
 )
 
 from preflight.model import Fault
-from preflight.walk.report import ASSERTION, ATTRIBUTE, RAISES, faults
+from preflight.walk.report import ASSERTION, RAISES, faults
 from preflight.walk.values import Instance
 
 pytestmark = pytest.mark.real
-
-
-def test_the_release_has_all_three_faults_of_the_incident_in_one_run() -> None:
-    found = launch("0.16.0", TARGET, *KIMI, *SPECULATION)
-    white_list = line_of(source("0.16.0", SPECULATIVE), 'raise ValueError(\n                f"Eagle3 is only supported')
-    index = (
-        source("0.16.0", DRAFTING).splitlines().index("                    target_model.config.image_token_index") + 1
-    )
-    interface = line_of(
-        source("0.16.0", RUNNER), 'raise RuntimeError(\n                            "Model does not support EAGLE3'
-    )
-    assert places(found) == [
-        ("ValidationError", SPECULATIVE, white_list),
-        ("AttributeError", DRAFTING, index),
-        ("RuntimeError", RUNNER, interface),
-    ]
-    told = [fault for fault in faults(found, frozenset()) if isinstance(fault, Fault)]
-    assert [fault.check for fault in told] == [RAISES, ATTRIBUTE, RAISES]
-    values = {value.name: value for value in told[0].values}
-    assert values["self.target_model_config.hf_text_config.model_type"].value == "kimi_k2"
-    assert values["self.target_model_config.hf_text_config.model_type"].origin == "config.json: text_config.model_type"
-    assert told[1].help is not None
-    assert "media_placeholder_token_id" in told[1].help
-    assert told[2].trail[-1].path == RUNNER
-
-
-@pytest.mark.parametrize(("patch", "left"), [(listed, [DRAFTING, RUNNER]), (token, [RUNNER]), (interface, [])])
-def test_each_patch_leaves_the_faults_behind_it(patch, left) -> None:
-    assert [
-        path for _error, path, _line in places(launch("0.16.0", TARGET, *KIMI, *SPECULATION, overlay=patch()))
-    ] == left
-
-
-@pytest.mark.parametrize("version", ["0.18.1", "0.33.0"])
-def test_releases_with_the_fix_are_clear(version: str) -> None:
-    found = launch(version, TARGET, *KIMI, *SPECULATION)
-    assert places(found) == []
-    assert found.runner is not None
-
-
-def test_without_speculation_the_launch_is_clear() -> None:
-    found = launch("0.16.0", TARGET, *KIMI)
-    assert places(found) == []
-    assert found.config is not None
 
 
 @pytest.mark.parametrize(
