@@ -14,7 +14,8 @@ from walk_launches import (
 )
 
 from preflight.model import Fault
-from preflight.walk.report import ASSERTION, RAISES, faults
+from preflight.walk.ids import ASSERTION, RAISES
+from preflight.walk.report import faults
 from preflight.walk.values import Instance
 
 pytestmark = pytest.mark.real

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, Context
 from preflight.model import Fault, Note, Undecided
-
-if TYPE_CHECKING:
-    from preflight.walk.preparation import Prepared
-    from preflight.walk.stages import Walk
-
-RAISES = "walk-raise"
-ASSERTION = "walk-assertion"
-ATTRIBUTE = "walk-missing-attribute"
-TYPE = "walk-type-error"
-DEMANDED = "config-attribute-demanded"
+from preflight.walk.ids import ASSERTION, ATTRIBUTE, DEMANDED, RAISES, TYPE
 
 
 def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
@@ -27,34 +17,16 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
     launch = context.launch
     if launch is None:
         return
-    from preflight.walk.preparation import prepare
-    from preflight.walk.report import assumed, faults
+    from preflight.walk.following import follow
+    from preflight.walk.report import assumed
 
-    prepared = prepare(launch, context.tree, context.load_program(), context.options.assume)
-    if isinstance(prepared, Undecided):
-        yield prepared
+    options = context.options
+    followed = follow(launch, context.tree, context.load_program(), options.assume, options.require_config)
+    if isinstance(followed, Undecided):
+        yield followed
         return
-    try:
-        walk = _walk(context, prepared)
-    except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run
-        yield Undecided(
-            "walk-fault",
-            f"what vLLM makes of the launch is not decided: the walk itself failed ({type(error).__name__}: {error})",
-            decisive=True,
-        )
-        return
-    told = launch.parsed.refused or launch.parsed.raised is not None
-    yield from faults(walk, prepared.assumptions.defaults, told)
-    yield from assumed(walk, prepared.assumptions)
-
-
-def _walk(context: Context, prepared: Prepared) -> Walk:
-    from preflight.walk.stages import Scope, walk_launch
-    from preflight.walk.world import ProgramWorld
-
-    world = ProgramWorld(context.load_program())
-    scope = Scope(demanded=context.options.require_config)
-    return walk_launch(world, prepared.argv, prepared.files, prepared.assumptions, scope)
+    yield from followed.found
+    yield from assumed(followed.walk, followed.assumptions)
 
 
 CHECKS = (Check(frozenset({RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED}), check_walk),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,25 +54,12 @@ def _names_several(arguments: argparse.Namespace, settings: Settings) -> bool:
 def _check_several(arguments: argparse.Namespace, settings: Settings) -> int:
     from preflight.cli.releases import check_releases
     from preflight.render.several import render_several
-    from preflight.run import reaches
 
     if arguments.fix or arguments.diff:
         raise UsageError(
             f"{settings.file} names {len(settings.vllm)} releases, and a fix is made for one", "name it: --vllm VERSION"
         )
-    reports = check_releases(arguments, settings)
-    failed = any(reaches(report, arguments.fail_on or settings.fail_on) for report in reports)
-    if failed or not arguments.quiet or arguments.output is not None:
-        terminal = terminal_of(sys.stdout)
-        text = render_several(
-            reports,
-            arguments.output_format,
-            colour=terminal.colour and arguments.output is None,
-            width=terminal.width,
-            verbose=arguments.verbose,
-        )
-        write_report(arguments.output, text, sys.stdout)
-    return EXIT_FINDINGS if failed else EXIT_CLEAR
+    return _finish(arguments, settings, check_releases(arguments, settings), render_several)
 
 
 def started_cst() -> CstParser:
@@ -124,15 +111,23 @@ def _is_configured(error: PreflightError, arguments: argparse.Namespace, setting
 def finish(arguments: argparse.Namespace, settings: Settings, report: Report) -> int:
     """Write the report where it was asked for; returns the exit code."""
     from preflight.render import render
+
+    return _finish(arguments, settings, (report,), lambda reports, format, **look: render(reports[0], format, **look))
+
+
+def _finish(
+    arguments: argparse.Namespace, settings: Settings, reports: Sequence[Report], rendered: Callable[..., str]
+) -> int:
     from preflight.run import reaches
 
-    failed = reaches(report, arguments.fail_on or settings.fail_on)
+    fail_on = arguments.fail_on or settings.fail_on
+    failed = any(reaches(report, fail_on) for report in reports)
     if failed or not arguments.quiet or arguments.output is not None:
         # --diff has standard output to itself.
         stream = sys.stderr if arguments.diff else sys.stdout
         terminal = terminal_of(stream)
-        text = render(
-            report,
+        text = rendered(
+            reports,
             arguments.output_format,
             colour=terminal.colour and arguments.output is None,
             width=terminal.width,

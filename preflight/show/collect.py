@@ -59,23 +59,14 @@ def _walked(
     launch: Launch, tree: Tree, program: Program, request: Request
 ) -> tuple[Walk | None, tuple[Assumed, ...], tuple[Undecided, ...]]:
     """The walk of the launch, what it assumed, and what it left open; None where it could not be begun."""
-    from preflight.walk.preparation import prepare
-    from preflight.walk.report import faults
-    from preflight.walk.stages import walk_launch
-    from preflight.walk.world import ProgramWorld
+    from preflight.walk.following import follow
 
-    prepared = prepare(launch, tree, program, request.options.assume)
-    if isinstance(prepared, Undecided):
-        return None, (), (prepared,)
-    try:
-        walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions)
-    except Exception as error:  # as in the check: what the walk cannot do is said, and the rest is shown
-        reason = f"the walk itself failed ({type(error).__name__}: {error})"
-        return None, (), (Undecided("walk-fault", f"what vLLM makes of the launch is not known: {reason}"),)
-    stated = prepared.assumptions.stated
+    followed = follow(launch, tree, program, request.options.assume)
+    if isinstance(followed, Undecided):
+        return None, (), (followed,)
+    walk, found = followed.walk, followed.found
+    stated = followed.assumptions.stated
     assumed = tuple(Assumed(text, key in stated) for key, text in sorted(walk.assumed.items()))
-    told = launch.parsed.refused or launch.parsed.raised is not None
-    found = tuple(faults(walk, prepared.assumptions.defaults, told))
     ends = tuple(
         Undecided(
             "launch-ends",

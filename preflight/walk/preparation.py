@@ -32,12 +32,11 @@ _NOT_COMMON = frozenset({"modelscope", "libtpu"})
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What ``walk_launch`` is given. ``rest`` is what of the launch is left out of the walk."""
+    """What ``walk_launch`` is given."""
 
     argv: tuple[str, ...]
     files: Files
     assumptions: Assumptions
-    rest: tuple[Undecided, ...] = ()
 
 
 def prepare(launch: Launch, tree: Tree, program: Program, stated: Sequence[str]) -> Prepared | Undecided:

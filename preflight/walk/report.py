@@ -11,20 +11,12 @@ from preflight.model import Fault, Note, Severity, Span, Undecided
 from preflight.model import Value as Shown
 from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.entries import PATH
+from preflight.walk.ids import ASSERTION, ATTRIBUTE, DEMANDED, RAISES, TYPE
 from preflight.walk.machine import Doubt
 from preflight.walk.outcomes import Exit
 from preflight.walk.stages import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
-#: the check ids of this family
-RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED = (
-    "walk-raise",
-    "walk-assertion",
-    "walk-missing-attribute",
-    "walk-type-error",
-    "config-attribute-demanded",
-)
-IDS = frozenset({RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED})
 _SHOWN = 6
 
 

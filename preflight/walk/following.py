@@ -1,0 +1,52 @@
+"""One launch, walked: made ready, followed, and what came of it, whatever the walk itself ran into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from preflight.model import Fault, Undecided
+from preflight.walk.preparation import prepare
+from preflight.walk.report import faults
+from preflight.walk.stages import Scope, Walk, walk_launch
+from preflight.walk.world import ProgramWorld
+
+if TYPE_CHECKING:
+    from preflight.launch.launch import Launch
+    from preflight.program import Program
+    from preflight.tree import Tree
+    from preflight.walk.assumptions import Assumptions
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A walk that came to an end, what it stood on, and its faults and open questions."""
+
+    walk: Walk
+    assumptions: Assumptions
+    found: tuple[Fault | Undecided, ...]
+
+
+def follow(
+    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], demanded: Sequence[str] = ()
+) -> Followed | Undecided:
+    """Walk a launch, or say why that was not done: it cannot be begun, or the walk failed.
+
+    ``assume`` are the texts of ``--assume``, ``demanded`` the attributes of ``--require-config``. Raises UsageError for
+    assumptions that mean nothing.
+    """
+    prepared = prepare(launch, tree, program, assume)
+    if isinstance(prepared, Undecided):
+        return prepared
+    scope = Scope(demanded=tuple(demanded))
+    try:
+        walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope)
+    except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run
+        return Undecided(
+            "walk-fault",
+            f"what vLLM makes of the launch is not decided: the walk itself failed ({type(error).__name__}: {error})",
+            decisive=True,
+        )
+    told = launch.parsed.refused or launch.parsed.raised is not None
+    return Followed(walk, prepared.assumptions, tuple(faults(walk, prepared.assumptions.defaults, told)))
