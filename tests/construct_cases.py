@@ -61,9 +61,7 @@ def build(tree: Tree, program: Program, config: dict[str, Any], flags: tuple[str
         seconds = time.process_time() - started
     if isinstance(followed, Undecided):
         return Built((), (followed,), False, 0, seconds)
-    errors = tuple(
-        one for one in followed.found if isinstance(one, Fault) and one.severity in (None, Severity.ERROR)
-    )
+    errors = tuple(one for one in followed.found if isinstance(one, Fault) and one.severity in (None, Severity.ERROR))
     doubts = tuple(one for one in followed.found if isinstance(one, Undecided) and one.decisive)
     walk = followed.walk
     return Built(errors, doubts, walk.model is not None, walk.steps, seconds, followed)

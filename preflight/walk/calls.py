@@ -130,7 +130,7 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
             f"{function.qualname} was not entered: a condition is not known, and its arm was too long",
         )
         return _not_entered(machine, function, arguments, keywords)
-    if machine.state.segments and _repeats(machine, function, arguments):
+    if machine.state.arms and _repeats(machine, function, arguments):
         # under a condition that is not known it may never end; what comes of the other arm decides
         return not_walked(machine, f"{function.qualname} calls itself with the same arguments", arguments, keywords)
     scope = scope_of(function)

@@ -24,6 +24,7 @@ from preflight.walk import (
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.outcomes import Condition, Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.repeats import Repeats
 from preflight.walk.state import Pending, State
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -83,6 +84,7 @@ class Machine:
     limits: Limits = field(default_factory=Limits)
     state: State = field(default_factory=State)
     natives: Natives = field(default_factory=Natives)
+    repeats: Repeats = field(default_factory=Repeats)
     frames: list[Frame] = field(default_factory=list)
     steps: int = 0
     #: containers whose text is being made: one that holds itself has none

@@ -162,6 +162,7 @@ class _Launch:
         machine = self.machine
         functions: set[tuple[str, str]] = set()
         for _ in range(MOST_FAULTS):
+            machine.repeats.forget()
             segment, base = machine.state.open(), len(machine.state.pendings)
             try:
                 module = machine.modules.module(machine, ENTRY)

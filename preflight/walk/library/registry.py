@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from preflight.walk.derived import Derived, apply
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -361,6 +362,17 @@ def pure(name: str, host: Callable[..., Any]) -> Implementation:
                 ],
                 "one of several arguments",
             )
+        if any(isinstance(value, Derived) for value in every) and all(isinstance(value, Const) for value in every):
+            constants = tuple(value for value in every if isinstance(value, Const))
+            names, count = tuple(keywords), len(arguments)
+
+            def compute(*raws: Host) -> Host:
+                return host(*raws[:count], **dict(zip(names, raws[count:], strict=True)))
+
+            try:
+                return apply(machine, compute, constants)
+            except Exception as error:
+                return fail_as(machine, error)
         try:
             hosts = [callback(machine, value) for value in arguments]
             named = {key: callback(machine, value) for key, value in keywords.items()}

@@ -79,6 +79,7 @@ def _module(machine: Machine) -> Value:
         return known
     cls = Class("Module", (machine.natives.object,), 0, module="torch.nn.modules.module")
     cls.mro = (cls, machine.natives.object)
+    cls.notes["repeats"] = True
 
     def register(machine: Machine, given: Arguments, named: Keywords) -> Value:
         receiver, name = given[0], given[1] if len(given) > 1 else named.get("name", NONE)
