@@ -100,13 +100,27 @@ class Library:
             pydantic,
             standard,
             torch,
+            torch_modules,
+            torch_tensors,
         )
 
         self._natives = containers
         self._builtin = builtin
         self._forms = forms
-        self._parts = (dataclass, enumeration, inspecting, paths, pydantic, standard, torch)
+        self._parts = (
+            dataclass,
+            enumeration,
+            inspecting,
+            paths,
+            pydantic,
+            standard,
+            torch,
+            torch_modules,
+            torch_tensors,
+        )
         self._made: dict[str, Value] = {}
+        #: what libraries keep by a name of their own: classes that are known by several names
+        self.kept: dict[str, Value] = {}
         self.overrides = overrides or {}
         #: packages that are surely not installed
         self.absent: frozenset[str] = frozenset()
