@@ -39,7 +39,7 @@ def follow(
     prepared = prepare(launch, tree, program, assume)
     if isinstance(prepared, Undecided):
         return prepared
-    scope = Scope(construct=True, demanded=tuple(demanded))
+    scope = Scope(demanded=tuple(demanded))
     try:
         walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope)
     except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run

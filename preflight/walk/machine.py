@@ -97,15 +97,21 @@ class Machine:
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
     end: float = field(init=False)
+    last: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.allow()
+
+    def allow(self) -> None:
+        """The budget counts from here."""
         self.end = time.thread_time() + self.limits.seconds
+        self.last = self.steps + self.limits.steps
 
     # --- budget and places ---
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > self.limits.steps:
+        if self.steps > self.last:
             raise GaveUp("walk-budget", f"the walk was ended after {self.limits.steps} steps", self.place())
         if not self.steps & 1023 and time.thread_time() > self.end:
             raise GaveUp("walk-time", f"the walk was ended after {self.limits.seconds:g} seconds", self.place())

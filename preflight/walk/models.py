@@ -15,7 +15,7 @@ from preflight.walk.classes import lookup
 from preflight.walk.frames import Frame
 from preflight.walk.outcomes import Raised
 from preflight.walk.stored import UNBUILT
-from preflight.walk.values import NONE, Class, Function, Unknown, Value
+from preflight.walk.values import NONE, Class, Function, Instance, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """``BaseModelLoader.load_model(vllm_config, model_config)``: an unbuilt object of the class that the registry
-    picks.
+    picks. A drafter is built.
     """
     given = dict(zip(("self", "vllm_config", "model_config"), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
@@ -34,6 +34,12 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
     picked = machine.items(machine.call(picker, [model_config]))
     if not picked or not isinstance(picked[0], Class):
         return machine.unknown("a model of a class that is not known")
+    target = machine.library.target
+    builder = machine.find(utilities, "initialize_model") if target is not None and model_config is not target else None
+    if builder is not None:
+        built = machine.call(builder, [], {"vllm_config": vllm_config, "model_config": model_config})
+        if isinstance(built, Instance):
+            return built
     return unbuilt(machine, picked[0], vllm_config)
 
 

@@ -47,12 +47,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             f"{_STAGES[stop.stage]} is not decided to its end: {stop.reason}",
             place.path if place else None,
             place.line if place else None,
-            decisive=True,
-        )
-    if walk.config is not None and walk.model is None:
-        yield Undecided(
-            "model-not-constructed",
-            "the engine config was walked to its end; the constructors of the model's layers were not",
+            decisive=stop.decisive,
         )
     yield from _doubts(walk)
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
+#: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
+_GUARDED = ("construct", "load_models")
+#: the open question of a model whose constructor did not come to its end
+NOT_CONSTRUCTED = "model-not-constructed"
 #: a stage is walked again at most so often
 MOST_FAULTS = 12
 
@@ -53,6 +57,7 @@ class Stopped:
     id: str
     reason: str
     place: Place | None
+    decisive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +105,12 @@ class Scope:
     """How far a launch is walked.
 
     ``drafter``: on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
-    through the constructor of the target model; ``demanded``: attributes that the model's config must have.
+    through the constructors of the target and of the drafter; ``demanded``: attributes that the model's config must
+    have.
     """
 
     drafter: bool = True
-    construct: bool = False
+    construct: bool = True
     demanded: tuple[str, ...] = ()
 
 
@@ -119,7 +125,7 @@ def walk_launch(
     """Walk ``vllm serve`` with the arguments ``argv``.
 
     Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
-    a fault of the walk itself.
+    a fault of the walk itself on the way to the engine config; behind that, it is a doubt as well.
     """
     return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope))
 
@@ -145,10 +151,11 @@ class _Launch:
             self._know_model(config)
             if scope.drafter and self._speculates(config):
                 result.runner = self.stage("make_runner", [config])
-                if isinstance(result.runner, Instance):
-                    self.stage("load_models", [result.runner])
             if scope.construct:
-                result.model = self.stage("construct", [config])
+                self._construct(config)
+            if isinstance(result.runner, Instance):
+                machine.allow()
+                self.stage("load_models", [result.runner])
         elif config is not None:
             reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
             self._stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
@@ -176,7 +183,11 @@ class _Launch:
                     self._stop(name, "walk-unknown-raise", "it ends in an exception that is not known", place)
                     return None
                 if exit.place.path == PATH:
-                    self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
+                    reason = f"this tree is entered another way: {exit.message}"
+                    if name == "construct":
+                        self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
+                    else:
+                        self._stop(name, "walk-entry-missing", reason, None)
                     return None
                 if "/heterogeneity/" in exit.place.path:
                     self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
@@ -200,7 +211,24 @@ class _Launch:
                 self._undo(segment, base)
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
+            except Exception as error:
+                if name not in _GUARDED:
+                    raise
+                self._undo(segment, base)
+                self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
+                return None
         return None
+
+    def _construct(self, config: Instance) -> None:
+        """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""
+        result, name = self.result, "construct"
+        self.machine.allow()
+        result.model = self.stage(name, [config])
+        self.machine.library.target = config.content.get("model_config")
+        told = any(one.stage == name for one in (*result.found, *result.stopped))
+        if not isinstance(result.model, Instance) and not told:
+            reason = result.model.reason if isinstance(result.model, Unknown) else "which class it is of is not known"
+            self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
@@ -263,8 +291,8 @@ class _Launch:
         self.machine.frames.clear()
         self.machine.arm_ends.clear()
 
-    def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
-        self.result.stopped.append(Stopped(stage, id, reason, place))
+    def _stop(self, stage: str, id: str, reason: str, place: Place | None, *, decisive: bool = True) -> None:
+        self.result.stopped.append(Stopped(stage, id, reason, place, decisive))
 
     def _speculates(self, config: Instance) -> bool:
         value = config.content.get("speculative_config")

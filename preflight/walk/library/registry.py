@@ -134,6 +134,8 @@ class Library:
         self.open_variables: tuple[str, ...] = ()
         #: sizes of the parallel groups of the launch, once they are known
         self.groups: dict[str, int] = {}
+        #: once the target was built: its config; a model of any other, such as a drafter, is built when it is loaded
+        self.target: Value | None = None
         #: bytes of the machine's memory
         self.cpu_memory: int | None = None
         #: the Python that will run vLLM

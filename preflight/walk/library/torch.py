@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.walk.library.registry import MAKERS, function, maker
-from preflight.walk.values import Builtin, Class, Const, Value
+from preflight.walk.values import NONE, Builtin, Class, Const, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -76,6 +76,18 @@ def _cuda(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return machine.unknown("whether a GPU is there", cls=machine.natives.bool)
 
 
+_DEFAULT = "the default dtype"
+
+
 @function("torch.get_default_dtype")
 def _default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    return machine.unknown("the default dtype")
+    known = machine.library.kept.get(_DEFAULT)
+    return known if known is not None else machine.unknown("the default dtype")
+
+
+@function("torch.set_default_dtype")
+def _set_default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """What is set under a condition that is not known is not known afterwards."""
+    value = arguments[0] if arguments else keywords.get("d", NONE)
+    machine.library.kept[_DEFAULT] = value if not machine.state.arms else machine.unknown("the default dtype")
+    return NONE
