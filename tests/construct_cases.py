@@ -2,7 +2,8 @@
 the model, or what it raised and where.
 
 ``python -m tests.construct_cases FILE[:start:stop:step] ...`` runs cases of files in ``fixtures/cases`` and prints what
-does not agree; ``-v`` prints every case.
+does not agree; ``-v`` prints all that was said, ``--short`` leaves the parser
+out.
 """
 
 from __future__ import annotations
@@ -23,9 +24,21 @@ from preflight.launch.request import LaunchRequest
 from preflight.model import Fault, Severity, Undecided
 from preflight.program import Program
 from preflight.tree import Tree
+from preflight.walk import entries
 from preflight.walk.following import Followed, follow
 from tests.walk_cases import CASES, MACHINE, tree_of
 
+#: entry points without the parser: three quarters of a walk, which says nothing of a model
+SHORT = """
+
+def make_parser():
+    return None
+
+
+def parse(parser, argv):
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    return AsyncEngineArgs(model=argv[0], skip_tokenizer_init=True, dtype="bfloat16", enforce_eager=True)
+"""
 FLAGS = ("--skip-tokenizer-init", "--dtype", "bfloat16", "--enforce-eager")
 
 
@@ -96,11 +109,18 @@ def told(built: Built) -> None:
                 print(f"   doubt: {one.id} x{one.count}: {one.message[:200]} ({one.path}:{one.line})")
 
 
+def shorten() -> None:
+    """From now on walks do not go through the parser; flags other than those of the cases have no effect."""
+    entries.TEXT += SHORT
+
+
 def main() -> None:
     """Run files of cases; every third number of a slice may follow a name: ``FILE:0:90:3``."""
     verbose = "-v" in sys.argv
+    if "--short" in sys.argv:
+        shorten()
     for argument in sys.argv[1:]:
-        if argument == "-v":
+        if argument in ("-v", "--short"):
             continue
         file, _, bounds = argument.partition(":")
         chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)

@@ -33,7 +33,7 @@ from preflight.walk.preparation import prepare
 from preflight.walk.report import faults
 from preflight.walk.stages import Scope, walk_launch
 from preflight.walk.world import ProgramWorld
-from tests.construct_cases import FLAGS
+from tests.construct_cases import FLAGS, shorten
 from tests.walk_cases import CASES, MACHINE, tree_of
 
 
@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--walk-only", action="store_true")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
+    shorten()
     mutants = [json.loads(line) for line in (CASES / options.file).read_text().splitlines()]
     mutants = [
         mutant for mutant in mutants if options.op in (None, mutant["op"]) and options.only in (None, mutant["verdict"])

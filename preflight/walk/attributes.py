@@ -391,6 +391,13 @@ def delete(machine: Machine, value: Value, name: str) -> None:
         if special is not None:
             machine.call(special, [value, Const(name)])
             return
+        found = lookup(value.cls, name).value if isinstance(value, Instance) else None
+        if isinstance(value, Instance) and isinstance(found, Descriptor) and found.kind == "property":
+            if found.deleter is None:
+                reason = f"property '{name}' of '{value.cls.name}' object has no deleter"
+                machine.fail("AttributeError", reason, missing=(value, name))
+            machine.call(found.deleter, [value])
+            return
         if name in value.content:
             if isinstance(value.content[name], Perhaps):
                 machine.may_raise(f"the attribute {name} may be missing")
