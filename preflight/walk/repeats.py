@@ -135,6 +135,10 @@ class Repeats:
         try:
             known = _Known(machine, environment, segment.start)
             entry.looks = [look for look in entry.looks if known.depends(look[0])]
+            # what becomes of the object later is not what its constructor made
+            copy = _Copy(known, segment.start, moves=False)
+            entry.made = copy.of(made)
+            entry.changes = [copy.of_change(change) for change in changes]
         except _Free:
             return made
         entries.append(entry)
@@ -157,14 +161,11 @@ class Repeats:
                     return None
             copy = _Copy(known, entry.start)
             made = copy.of(entry.made)
-            changes = [
-                (change, [(copy.of(key) if key is not None else None, copy.of(item)) for key, item in change.added])
-                for change in entry.changes
-            ]
+            changes = [copy.of_change(change) for change in entry.changes]
         except Exception:  # a computation that fails for these numbers, or a constant of elsewhere: it is walked
             return None
-        for change, added in changes:
-            _make(machine, change, added)
+        for change in changes:
+            _make(machine, change)
         if self.looks.open:
             for constant, test, answer in entry.looks:
                 moved = known.moved(constant)
@@ -244,10 +245,14 @@ class _Known:
 
 
 class _Copy:
-    """Copies what a recorded call made; what was there before it is shared."""
+    """Copies what a recorded call made; what was there before it is shared.
 
-    def __init__(self, known: _Known, start: int) -> None:
+    ``moves``: for the arguments of another call; otherwise as it is.
+    """
+
+    def __init__(self, known: _Known, start: int, *, moves: bool = True) -> None:
         self.known = known
+        self.moves = moves
         self.start = start
         self.machine = known.machine
         self.made: dict[int, Value] = {}
@@ -255,7 +260,10 @@ class _Copy:
     def of(self, value: Value) -> Value:
         """The value of the other call that stands for ``value``."""
         if isinstance(value, Derived):
-            return self.known.moved(value)
+            if self.moves:
+                return self.known.moved(value)
+            self.known.depends(value)
+            return value
         if isinstance(value, Store):
             return self._store(value)
         if isinstance(value, Bound):
@@ -267,6 +275,11 @@ class _Copy:
         if isinstance(value, OneOf):
             return OneOf(tuple(self.of(option) for option in value.options))
         return value
+
+    def of_change(self, change: _Change) -> _Change:
+        """The change that the other call makes."""
+        added = [(self.of(key) if key is not None else None, self.of(item)) for key, item in change.added]
+        return _Change(change.store, added, change.grown)
 
     def _store(self, value: Store) -> Value:
         if value.serial < self.start or isinstance(value, Class):
@@ -445,8 +458,8 @@ def _growth(before: Value, after: Value) -> int | None:
     return None
 
 
-def _make(machine: Machine, change: _Change, added: list[tuple[Value | None, Value]]) -> None:
-    store = change.store
+def _make(machine: Machine, change: _Change) -> None:
+    store, added = change.store, change.added
     machine.state.touch(store)
     if isinstance(store, Seq):
         store.content = [*store.content, *(item for _key, item in added)]

@@ -303,6 +303,19 @@ _CONV = (
     "dtype",
 )
 _NORM = ("normalized_shape", "eps", "elementwise_affine", "bias", "device", "dtype")
+#: arguments that a layer keeps as they are; others become tuples, or defaults
+_KEPT = frozenset(
+    {
+        "in_features",
+        "out_features",
+        "num_embeddings",
+        "embedding_dim",
+        "in_channels",
+        "out_channels",
+        "groups",
+        "eps",
+    }
+)
 _LAYERS: dict[str, _Layer | None] = {
     "Linear": _Layer(("in_features", "out_features", "bias", "device", "dtype"), 2, _linear),
     "Embedding": _Layer(
@@ -394,16 +407,15 @@ def _layer_init(name: str, layer: _Layer | None) -> Implementation:
         if layer is None:
             return NONE
         bound = _bound(machine, name, layer, given[1:], named)
-        for key, value in bound.items():
-            receiver.content.setdefault(key, value)
+        receiver.content.update({key: value for key, value in bound.items() if key in _KEPT})
         if layer.parameters is not None:
             made = layer.parameters(machine, bound)
             parameter = _class(parameter_class(machine))
             for key in ("weight", "bias"):
                 if key in made:
                     receiver.content[key] = make_tensor(machine, made[key], parameter)
-                else:
-                    receiver.content.pop(key, None)
+                elif key in bound and machine.truth(bound[key]) is Truth.NO:
+                    receiver.content[key] = NONE
         return NONE
 
     return init
