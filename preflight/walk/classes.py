@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk.derived import Derived
 from preflight.walk.frames import Frame, scan
+from preflight.walk.nearby import remark
 from preflight.walk.outcomes import fork
 from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth, known, unite
@@ -230,6 +231,8 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
             continue
         if isinstance(value, Instance) and lookup(actual, "__getattr__").value is not None:
             return Truth.MAYBE
+        if actual.node is not None:
+            remark(machine.remarks, actual, member)
         return Truth.NO
     return answer
 

@@ -94,6 +94,8 @@ class Machine:
     doubts: dict[tuple[str, str, int], Doubt] = field(default_factory=dict)
     possible: list[Exit] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
+    #: places that a fault may come from: a name that only a library has, where the tree has one like it
+    remarks: dict[tuple[str, str], Step] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
     end: float = field(init=False)

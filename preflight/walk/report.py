@@ -119,7 +119,7 @@ def _fault(found: Found, defaults: frozenset[str]) -> Fault:
         why=_why(found),
         help=_help(exit),
         values=tuple(_values(exit)),
-        trail=tuple(step for step in exit.trail if step.path != PATH),
+        trail=(*found.remarks, *(step for step in exit.trail if step.path != PATH)),
         severity=Severity.WARNING if _rests_on_defaults(exit, defaults) else None,
     )
 

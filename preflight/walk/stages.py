@@ -10,15 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from preflight.model import Step
 from preflight.walk import attributes
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
+from preflight.walk.nearby import defined_near
 from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
+from preflight.walk.values import Class, Const, Instance, Perhaps, Place, Unknown, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class Found:
     stage: str
     exit: Exit
     assumed: tuple[str, ...]
+    remarks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ class _Launch:
                     return None
                 function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if function not in functions and not self._again(exit):
-                    self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
+                    self.result.found.append(self._found(name, exit))
                 functions.add(function)
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
                 if fault in machine.past:
@@ -218,6 +221,15 @@ class _Launch:
                 self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
                 return None
         return None
+
+    def _found(self, stage: str, exit: Exit) -> Found:
+        machine = self.machine
+        remarks = list(machine.remarks.values())
+        if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
+            owner, name = exit.missing
+            near = defined_near(owner.cls if isinstance(owner, Instance) else owner, name)
+            remarks = [near] if near is not None else []
+        return Found(stage, exit, tuple(machine.assumed.values()), tuple(remarks))
 
     def _construct(self, config: Instance) -> None:
         """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
 from preflight.walk.derived import raw_of
+from preflight.walk.library.inspecting import SIGNATURE
 from preflight.walk.library.registry import MAKERS, maker
 from preflight.walk.library.torch_tensors import is_parameter, make_tensor, need_size, parameter_class
 from preflight.walk.operands import payload
@@ -62,6 +63,11 @@ def module_class(machine: Machine) -> Value:
         cls.content[name] = Builtin(
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
+    cls.content["forward"] = Builtin(
+        "Module.forward",
+        lambda machine, given, named: machine.unknown("the result of Module.forward"),
+        {SIGNATURE: Const("(self, *input)")},
+    )
     machine.library.kept["torch.nn.Module"] = cls
     return cls
 
@@ -94,7 +100,6 @@ _METHODS = (
     "get_buffer",
     "zero_grad",
     "__call__",
-    "forward",
     "_apply",
     "_load_from_state_dict",
     "register_forward_hook",
