@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from preflight.program.cache import FactsCache
 from preflight.program.class_maker import ClassMaker
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from preflight.program.platforms import Platforms
     from preflight.program.registry import RegistryReader
     from preflight.tree import Tree
+
+T = TypeVar("T")
 
 
 class Program:
@@ -58,6 +60,7 @@ class Program:
         self.requirements = Requirements(self)
         self._accelerator = accelerator
         self._modules: dict[str, Module] = {}
+        self._derived: dict[Callable[[Program], Any], Any] = {}
 
     # What runs code of the tree is loaded when it is asked for: a check of two files seldom needs it.
 
@@ -106,6 +109,14 @@ class Program:
     def beside(self, tree: Tree) -> Program:
         """The program of another tree, such as this one without its patches: same Python, same platform, same cache."""
         return Program(tree, self.loader.cache, self.platform.python, self._accelerator)
+
+    def derived(self, make: Callable[[Program], T]) -> T:
+        """What a room above makes of this program, made once. It lives as long as the program does: a table beside the
+        program, even a weak one, would keep both alive, since what is derived from a program leads back to it.
+        """
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return self._derived[make]
 
     # -- modules ------------------------------------------------------------------------------------------------------
 
