@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from preflight.program.model_info import ModelInfos
     from preflight.program.platforms import Platforms
     from preflight.program.registry import RegistryReader
+    from preflight.program.texts import Texts
     from preflight.tree import Tree
 
 T = TypeVar("T")
@@ -69,6 +70,12 @@ class Program:
         from preflight.program.evaluate.evaluator import Evaluator
 
         return Evaluator(self)
+
+    @cached_property
+    def texts(self) -> Texts:
+        from preflight.program.texts import Texts
+
+        return Texts(self)
 
     @cached_property
     def creation(self) -> Creation:
@@ -181,23 +188,12 @@ class Program:
         Files are searched as text first, so that only those which hold the name are read as Python.
         """
         found: list[Definition] = []
-        for module in self.modules_with(name):
+        for module in self.texts.modules_with(name):
             bound = self.resolver.bound(module, name)
             for definition in bound.definitions if bound is not None else ():
                 if definition.module == module.name and definition.kind is not Kind.MODULE:
                     found.append(definition)
         return found
-
-    def modules_with(self, word: str) -> Iterator[Module]:
-        """Modules of the tree whose text holds ``word`` as a whole word."""
-        import re
-
-        needle = word.encode()
-        pattern = re.compile(rb"(?<![0-9A-Za-z_])" + re.escape(needle) + rb"(?![0-9A-Za-z_])")
-        for module in self.tree_modules():
-            data = self.loader.data(module.spec)
-            if isinstance(data, bytes) and needle in data and pattern.search(data):
-                yield module
 
     def lazy_attribute(self, module: Module, name: str) -> Resolution | None:
         """What the module's own ``__getattr__`` gives for ``name``; None if it has none."""
