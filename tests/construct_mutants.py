@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("--op")
     parser.add_argument("--only")
     parser.add_argument("--slice", default="::")
+    parser.add_argument("--each", action="store_true", help="one mutant of an architecture")
     parser.add_argument("--walk-only", action="store_true")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
@@ -120,6 +121,8 @@ def main() -> None:
     mutants = [
         mutant for mutant in mutants if options.op in (None, mutant["op"]) and options.only in (None, mutant["verdict"])
     ]
+    if options.each:
+        mutants = list({mutant["architecture"]: mutant for mutant in mutants}.values())
     mutants = mutants[slice(*(int(part) if part else None for part in options.slice.split(":")))]
     version = mutants[0]["vllm"]
     configs = json.loads((CASES / f"configs-{version}.json").read_text())
