@@ -104,10 +104,10 @@ class Machine:
     def __post_init__(self) -> None:
         self.allow()
 
-    def allow(self) -> None:
-        """The budget counts from here."""
+    def allow(self, steps: int | None = None) -> None:
+        """The budget counts from here: that of the limits, or fewer ``steps``."""
         self.end = time.thread_time() + self.limits.seconds
-        self.last = self.steps + self.limits.steps
+        self.last = self.steps + min(self.limits.steps, steps if steps is not None else self.limits.steps)
 
     # --- budget and places ---
 

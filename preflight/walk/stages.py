@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
 _GUARDED = ("construct", "load_models")
+#: they are walked again at most so often, and with so many steps more than twice the first walk had
+MOST_GUARDED, _PAST_FAULT = 4, 50_000
 #: the open question of a model whose constructor did not come to its end
 NOT_CONSTRUCTED = "model-not-constructed"
 #: a stage is walked again at most so often
@@ -171,8 +173,12 @@ class _Launch:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
         functions: set[tuple[str, str]] = set()
-        for _ in range(MOST_FAULTS):
+        guarded, began = name in _GUARDED, machine.steps
+        for round in range(MOST_GUARDED if guarded else MOST_FAULTS):
             machine.repeats.forget()
+            if guarded and round == 1:
+                # behind a fault much is not known, and a walk of what is not known is long
+                machine.allow(2 * (machine.steps - began) + _PAST_FAULT)
             segment, base = machine.state.open(), len(machine.state.pendings)
             try:
                 module = machine.modules.module(machine, ENTRY)
@@ -208,6 +214,8 @@ class _Launch:
                 machine.past.add(fault)
             except GaveUp as gave_up:
                 self._undo(segment, base)
+                if guarded and round:
+                    return None  # what was to be said of the stage is said: it ends in a fault
                 self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
                 return None
             except RecursionError:
@@ -215,7 +223,7 @@ class _Launch:
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
             except Exception as error:
-                if name not in _GUARDED:
+                if not guarded:
                     raise
                 self._undo(segment, base)
                 self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
