@@ -33,7 +33,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             place, message = found.exit.place, _sentence(found.exit.message)
             yield Undecided(
                 "walk-parser",
-                f"{_STAGES[found.stage]} fails in the walk where it does not in the check of the flags: {message}",
+                f"{STAGES[found.stage]} fails in the walk where it does not in the check of the flags: {message}",
                 place.path,
                 place.line,
                 decisive=True,
@@ -44,7 +44,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
         place = stop.place if stop.place is None or stop.place.path != PATH else None
         yield Undecided(
             stop.id,
-            f"{_STAGES[stop.stage]} is not decided to its end: {stop.reason}",
+            f"{STAGES[stop.stage]} is not decided to its end: {stop.reason}",
             place.path if place else None,
             place.line if place else None,
             decisive=stop.decisive,
@@ -81,7 +81,7 @@ def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
 
 
 #: the stages, as a sentence names them
-_STAGES = {
+STAGES = {
     "make_parser": "the making of this tree's parser",
     "parse": "this tree's parser",
     "configure": "the making of the engine config",
@@ -146,7 +146,7 @@ def _sentence(message: str | None) -> str:
 
 
 def _why(found: Found) -> str:
-    return f"every way through {_STAGES[found.stage]} ends here"
+    return f"every way through {STAGES[found.stage]} ends here"
 
 
 def _values(exit: Exit) -> Iterator[Shown]:

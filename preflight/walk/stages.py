@@ -205,7 +205,8 @@ class _Launch:
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
                 function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
-                if function not in functions and not self._again(exit):
+                follows = guarded and round > 0 and _of_none(exit)
+                if function not in functions and not follows and not self._again(exit):
                     self.result.found.append(self._found(name, exit))
                 functions.add(function)
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
@@ -334,6 +335,12 @@ class _Launch:
             size = parallel.content.get(name)
             if isinstance(size, Const) and isinstance(size.value, int):
                 self.machine.library.groups[kind] = size.value
+
+
+def _of_none(exit: Exit) -> bool:
+    """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
+    owner = exit.missing[0] if exit.missing is not None else None
+    return isinstance(owner, Const) and owner.value is None
 
 
 def words(argv: Sequence[str]) -> list[Value]:

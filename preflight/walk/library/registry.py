@@ -342,6 +342,9 @@ class Library:
 
         if callee.name.partition(".")[0] in HARMLESS:
             return machine.unknown(f"the result of {callee.name}")
+        owner, _, last = callee.name.rpartition(".")
+        if owner.startswith("transformers") and (last == "from_config" or last.endswith("Model")):
+            machine.doubt("walk-library-model", f"{callee.name} builds modules out of code that is not walked")
         return not_walked(machine, f"the result of {callee.name} is not known", arguments, keywords)
 
     def enter(self, machine: Machine, manager: Value) -> Value:
