@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -109,9 +110,9 @@ def told(built: Built) -> None:
                 print(f"   doubt: {one.id} x{one.count}: {one.message[:200]} ({one.path}:{one.line})")
 
 
-def shorten() -> None:
+def shorten(set_to: Callable[[Any, str, str], None] = setattr) -> None:
     """From now on walks do not go through the parser; flags other than those of the cases have no effect."""
-    entries.TEXT += SHORT
+    set_to(entries, "TEXT", entries.TEXT + SHORT)
 
 
 def main() -> None:

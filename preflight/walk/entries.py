@@ -71,7 +71,9 @@ def construct(config):
         from vllm.model_executor.model_loader.utils import initialize_model
     except ImportError:
         from vllm.model_executor.model_loader.loader import _initialize_model as initialize_model
-    torch.set_default_dtype(config.model_config.dtype)
+    dtype = getattr(config.model_config, "dtype", None)
+    if dtype is not None:
+        torch.set_default_dtype(dtype)
     with set_current_vllm_config(config):
         return initialize_model(config)
 
