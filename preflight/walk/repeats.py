@@ -84,6 +84,10 @@ class Repeats:
         self.entries = {}
         self.looks.open.clear()
 
+    def start_anew(self) -> None:
+        """Something changed that every constructor may read: a global, the default dtype."""
+        self.entries = {}
+
     def construct(
         self,
         machine: Machine,
@@ -97,13 +101,12 @@ class Repeats:
         if state.serial < 0:
             return walk()
         given, names = [*arguments, *keywords.values()], tuple(keywords)
-        entries = self.entries.setdefault(cls, [])
-        for entry in entries:
+        for entry in self.entries.get(cls, ()):
             if entry.names == names and len(entry.given) == len(given):
                 made = self._reuse(machine, entry, given)
                 if made is not None:
                     return made
-        if len(entries) >= _MOST:
+        if len(self.entries.get(cls, ())) >= _MOST:
             return walk()
         looks: list[Look] = []
         base, begun = len(state.pendings), state.clock
@@ -141,7 +144,7 @@ class Repeats:
             entry.changes = [copy.of_change(change) for change in changes]
         except _Free:
             return made
-        entries.append(entry)
+        self.entries.setdefault(cls, []).append(entry)
         return made
 
     def _reuse(self, machine: Machine, entry: _Entry, given: list[Value]) -> Value | None:
@@ -403,7 +406,7 @@ def _changes(saved: Delta) -> list[_Change] | None:
                 present = store.content.get(key)
                 if present is None:
                     return None
-                if not _same_item(entry[1], present[1]):
+                if not same_item(entry[1], present[1]):
                     grown = _growth(entry[1], present[1])
                     if grown is None:
                         return None
@@ -423,7 +426,7 @@ def _changes(saved: Delta) -> list[_Change] | None:
         elif (
             isinstance(store, Stream)
             or before.keys() != store.content.keys()
-            or not all(_same_item(item, store.content[name]) for name, item in before.items())
+            or not all(same_item(item, store.content[name]) for name, item in before.items())
         ):
             return None
         if change.added or change.grown:
@@ -432,10 +435,11 @@ def _changes(saved: Delta) -> list[_Change] | None:
 
 
 def _same_items(left: list[Value], right: list[Value]) -> bool:
-    return all(_same_item(a, b) for a, b in zip(left, right, strict=True))
+    return all(same_item(a, b) for a, b in zip(left, right, strict=True))
 
 
-def _same_item(left: Value, right: Value) -> bool:
+def same_item(left: Value, right: Value) -> bool:
+    """Whether nothing that is known tells two values apart."""
     if left is right:
         return True
     if isinstance(left, Derived) or isinstance(right, Derived):

@@ -89,5 +89,7 @@ def _default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -
 def _set_default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """What is set under a condition that is not known is not known afterwards."""
     value = arguments[0] if arguments else keywords.get("d", NONE)
+    if machine.library.kept.get(_DEFAULT) is not value:
+        machine.repeats.start_anew()
     machine.library.kept[_DEFAULT] = value if not machine.state.arms else machine.unknown("the default dtype")
     return NONE
