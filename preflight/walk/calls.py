@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from preflight.model import Step
 from preflight.walk import classes, generators
 from preflight.walk.frames import Frame, Scope, scan_function
 from preflight.walk.joining import same
@@ -235,7 +236,9 @@ def bind_arguments(
         elif parameters.kwarg is not None:
             more[name] = value
         else:
-            machine.fail("TypeError", f"{function.qualname}() got an unexpected keyword argument '{name}'")
+            message = f"{function.qualname}() got an unexpected keyword argument '{name}'"
+            _remark_keyword(machine, name, message)
+            machine.fail("TypeError", message)
     if parameters.kwarg is not None:
         made_map = machine.strings(more)
         if loose is not None:
@@ -263,6 +266,17 @@ def bind_arguments(
                 missing.append(parameter.arg)
     if missing:
         _fail_missing(machine, function, missing, "keyword-only")
+
+
+def _remark_keyword(machine: Machine, name: str, message: str) -> None:
+    """The call that gives a keyword may be further out, where it is handed on by ``**``, and long."""
+    for frame in reversed(machine.frames):
+        given = frame.node.keywords if isinstance(frame.node, ast.Call) else ()
+        for keyword in given:
+            if keyword.arg == name:
+                note = f"`{name}` is given here"
+                machine.remarks["", message] = Step(frame.path, keyword.value.lineno, "", note)
+                return
 
 
 def _fail_missing(machine: Machine, function: Function, missing: list[str], kind: str) -> None:

@@ -16,7 +16,7 @@ _CLOSER, _MOST = 0.85, 20
 def remark(remarks: dict[tuple[str, str], Step], cls: Class, name: str) -> None:
     """A class of the tree is asked for a name that it does not define: a definition of it may be misspelt."""
     key = (cls.qualname, name)
-    if key not in remarks and len(remarks) < _MOST and not name.startswith("__"):
+    if key not in remarks and len(remarks) < _MOST and not name.startswith("_"):
         near = defined_near(cls, name, _CLOSER)
         if near is not None:
             remarks[key] = near

@@ -233,7 +233,11 @@ class _Launch:
 
     def _found(self, stage: str, exit: Exit) -> Found:
         machine = self.machine
-        remarks = list(machine.remarks.values())
+        given = machine.remarks.get(("", exit.message or ""))
+        remarks = [given] if given is not None else []
+        if not remarks and stage == "configure":
+            # the registry asks classes for what they can do; behind that, objects are asked for many things
+            remarks = [step for (owner, _name), step in machine.remarks.items() if owner]
         if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
             owner, name = exit.missing
             near = defined_near(owner.cls if isinstance(owner, Instance) else owner, name)
