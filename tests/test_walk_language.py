@@ -602,3 +602,12 @@ def test_what_is_said_with_an_unknown_input(body: str) -> None:
 def test_an_unknown_has_no_truth() -> None:
     with pytest.raises(TypeError):
         bool(Unknown("a reason"))
+
+
+def test_the_top_level_of_a_module_forgets_an_arm_that_may_not_run() -> None:
+    source = "import other\nthere = True\nif other.check():\n    there = False\ndef main(a, b):\n    return there\n"
+    walked = walk(source, (None, None), (False, False))
+    assert walked is not None
+    options = possible_values(walked)
+    assert options is not None, walked.value
+    assert sorted(options) == [False, True]

@@ -57,9 +57,16 @@ def model_config_of(config):
 
 
 def make_runner(config):
-    """The model runner of a worker, with the drafter that the speculative config asks for."""
-    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+    """The model runner that a worker takes, with the drafter that the speculative config asks for."""
+    from vllm import envs
     import torch
+    second = getattr(config, "use_v2_model_runner", None)
+    if second is None:
+        second = getattr(envs, "VLLM_USE_V2_MODEL_RUNNER", False)
+    if second:
+        from vllm.v1.worker.gpu.model_runner import GPUModelRunner
+    else:
+        from vllm.v1.worker.gpu_model_runner import GPUModelRunner
     return GPUModelRunner(config, torch.device("cuda"))
 
 

@@ -29,17 +29,15 @@ class Followed:
 
 
 def follow(
-    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], demanded: Sequence[str] = ()
+    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], scope: Scope = Scope()
 ) -> Followed | Undecided:
     """Walk a launch, or say why that was not done: it cannot be begun, or the walk failed.
 
-    ``assume`` are the texts of ``--assume``, ``demanded`` the attributes of ``--require-config``. Raises UsageError for
-    assumptions that mean nothing.
+    ``assume`` are the texts of ``--assume``. Raises UsageError for assumptions that mean nothing.
     """
     prepared = prepare(launch, tree, program, assume)
     if isinstance(prepared, Undecided):
         return prepared
-    scope = Scope(demanded=tuple(demanded))
     try:
         walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope)
     except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run

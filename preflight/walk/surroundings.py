@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from preflight.walk import texts
-from preflight.walk.assumptions import Assumptions
+from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.library.registry import Library
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 Maker = Callable[["Machine"], Value]
+#: the platforms on which a Triton that is installed finds its driver
+_WITH_TRITON = ("cuda", "rocm")
 GIB = 1 << 30
 
 
@@ -110,6 +112,10 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         **{name: lambda machine, name=name: Builtin(name, _not_entered(name)) for name in _NOT_ENTERED},
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
+        # Triton counts its drivers that see a GPU, of which such a machine has one
+        "HAS_TRITON": lambda machine: _has_triton(machine, assumed),
+        # a traced function does what it does without
+        "instrument_otel": lambda machine: Builtin("instrument_otel", _same),
         "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
     }
 
@@ -125,6 +131,18 @@ def _platform(machine: Machine, assumed: Assumptions) -> Value:
         if isinstance(cls, Class):
             return machine.call(cls, [])
     return machine.unknown(f"the platform {assumed.platform} of this tree")
+
+
+def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """A decorator that changes nothing: its function is the first argument, however that is called."""
+    return next(iter((*arguments, *keywords.values())), NONE)
+
+
+def _has_triton(machine: Machine, assumed: Assumptions) -> Value:
+    if assumed.platform not in _WITH_TRITON:
+        return machine.unknown("whether Triton has a driver on this machine", cls=machine.natives.bool)
+    there = machine.library.installed(machine, "triton")
+    return Const(there is not False, PLATFORM)
 
 
 def _capability(machine: Machine, assumed: Assumptions) -> Value:
