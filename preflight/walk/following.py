@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from preflight.tree import Tree
     from preflight.walk.assumptions import Assumptions
 
+#: as far as a launch can be followed without its weights
+WHOLE = Scope()
+
 
 @dataclass(frozen=True, slots=True)
 class Followed:
@@ -29,7 +32,7 @@ class Followed:
 
 
 def follow(
-    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], scope: Scope = Scope()
+    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], scope: Scope = WHOLE
 ) -> Followed | Undecided:
     """Walk a launch, or say why that was not done: it cannot be begun, or the walk failed.
 
