@@ -92,7 +92,9 @@ def decisive(case: dict[str, Any]) -> str:
     message = " ".join(case["message"].split())
     if "unrecognized arguments" in message:
         return next(word for word in message.split() if word.startswith("--"))
-    message = message.partition("Value error, ")[2] or message
+    if message.startswith("For further information visit"):  # the rest of the real message is lost
+        return next(word for word in case["flags"] if word.startswith("-"))
+    message = message.partition("Value error, ")[2] or re.sub(r"^\d+ validation errors? for \S+ ", "", message)
     message = re.sub(r"^vllm[^:]*: error: argument \S+: |^Assertion failed, ", "", message)
     return message.partition(" [type=")[0][:40]
 

@@ -42,7 +42,9 @@ def follow(
     if isinstance(prepared, Undecided):
         return prepared
     try:
-        walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope)
+        walk = walk_launch(
+            ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope, given=prepared.given
+        )
     except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run
         return Undecided(
             "walk-fault",

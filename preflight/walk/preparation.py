@@ -13,6 +13,7 @@ from preflight.launch.launch import MODEL_DESTINATIONS
 from preflight.launch.unresolved import is_open
 from preflight.model import Undecided
 from preflight.walk.assumptions import Assumptions, with_stated
+from preflight.walk.given import Given, given_of
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Prepared:
     """What ``walk_launch`` is given."""
 
     argv: tuple[str, ...]
+    given: Given | None
     files: Files
     assumptions: Assumptions
 
@@ -60,7 +62,7 @@ def prepare(launch: Launch, tree: Tree, program: Program, stated: Sequence[str])
     if launch.drafter is not None and launch.drafter.files is not None and launch.drafter.name is not None:
         _add_model(files, launch.drafter.name, launch.drafter.files)
     assumptions = with_stated(_known(launch, tree, program), stated)
-    return Prepared(tuple(_words(launch)), files, _installed(assumptions, program))
+    return Prepared(tuple(_words(launch)), given_of(launch), files, _installed(assumptions, program))
 
 
 def _not_walked(reason: str) -> Undecided:

@@ -89,13 +89,15 @@ def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
 _STAGES = {
     "make_parser": "the making of this tree's parser",
     "parse": "this tree's parser",
+    "take": "the reading of the arguments",
+    "validate": "the check of the arguments",
     "configure": "the making of the engine config",
     "model_config_of": "the model's config",
     "construct": "the construction of the model",
     "make_runner": "the making of the model runner",
     "load_models": "the loading of target and drafter",
 }
-_OF_THE_PARSER = ("make_parser", "parse")
+_OF_THE_PARSER = ("make_parser", "parse", "take", "validate")
 
 
 def _demand(lack: Lacking) -> Fault:
@@ -141,13 +143,8 @@ def check_of(found: Found) -> str:
 
 
 def _sentence(message: str | None) -> str:
-    """A message on one line; of pydantic's the part that says something."""
-    if not message:
-        return ""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if len(lines) > 1 and "validation error" in lines[0]:
-        return f"{lines[0]}: {' '.join(lines[1:])}"
-    return " ".join(lines)
+    """A message on one line."""
+    return " ".join((message or "").split())
 
 
 def _why(found: Found) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from preflight.walk.assumptions import Assumptions
+    from preflight.walk.given import Given
     from preflight.walk.modules import World
     from preflight.walk.state import Segment
 
@@ -115,13 +116,14 @@ def walk_launch(
     assumptions: Assumptions,
     scope: Scope = Scope(),
     limits: Limits | None = None,
+    given: Given | None = None,
 ) -> Walk:
-    """Walk ``vllm serve`` with the arguments ``argv``.
+    """Walk ``vllm serve`` with the arguments ``argv``; ``given`` is what the tree's parser makes of them, if known.
 
     Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
     a fault of the walk itself.
     """
-    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope))
+    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope, given))
 
 
 class _Launch:
@@ -130,12 +132,18 @@ class _Launch:
         self.result = Walk()
         self.missing: set[tuple[str, str]] = set()
 
-    def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
+    def walk(self, argv: Sequence[str], scope: Scope, given: Given | None) -> Walk:
         machine, result = self.machine, self.result
-        parser = self.stage("make_parser", [])
         arguments = None
-        if parser is not None and not result.found:
-            arguments = self.stage("parse", [parser, machine.list(words(argv))])
+        if given is not None:
+            objects = machine.tuple([Const(name) for name in given.objects])
+            arguments = self.stage("take", [machine.strings(_values(machine, given)), objects])
+        else:
+            parser = self.stage("make_parser", [])
+            if parser is not None and not result.found:
+                arguments = self.stage("parse", [parser, machine.list(words(argv))])
+        if arguments is not None:
+            arguments = self.stage("validate", [arguments])
         config = self.stage("configure", [arguments]) if arguments is not None else None
         if isinstance(config, Instance):
             result.config = config
@@ -285,6 +293,13 @@ class _Launch:
             size = parallel.content.get(name)
             if isinstance(size, Const) and isinstance(size.value, int):
                 self.machine.library.groups[kind] = size.value
+
+
+def _values(machine: Machine, given: Given) -> dict[str, Value]:
+    """The arguments by name; what is an object of the tree is not known."""
+    values = {name: machine.value(thing, origin) for name, (thing, origin) in given.known.items()}
+    values |= {name: Unknown(f"the default of the argument {name}") for name in given.objects}
+    return values | {name: Unknown(reason) for name, reason in given.unknown.items()}
 
 
 def words(argv: Sequence[str]) -> list[Value]:

@@ -6,6 +6,7 @@ assumption it rests on. Nothing here knows a rule of vLLM's; what is answered is
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -116,7 +117,7 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "HAS_TRITON": lambda machine: _has_triton(machine, assumed),
         # a traced function does what it does without
         "instrument_otel": lambda machine: Builtin("instrument_otel", _same),
-        "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
+        "get_attr_docs": lambda machine: Builtin("get_attr_docs", _docs),
     }
 
 
@@ -136,6 +137,20 @@ def _platform(machine: Machine, assumed: Assumptions) -> Value:
 def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """A decorator that changes nothing: its function is the first argument, however that is called."""
     return next(iter((*arguments, *keywords.values())), NONE)
+
+
+def _docs(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """The texts below the assignments of a class, which the tree's code reads from its source."""
+    cls = next(iter((*arguments, *keywords.values())), NONE)
+    if not isinstance(cls, Class) or cls.node is None:
+        return machine.unknown("the source of a class")
+    found: dict[str, Value] = {}
+    for statement, below in zip(cls.node.body, cls.node.body[1:]):  # noqa: B905 - pairs of neighbours
+        text = below.value if isinstance(below, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            found.update({target.id: Const(text.value) for target in targets if isinstance(target, ast.Name)})
+    return machine.strings(found)
 
 
 def _has_triton(machine: Machine, assumed: Assumptions) -> Value:
