@@ -100,11 +100,12 @@ class Walk:
 class Scope:
     """How far a launch is walked.
 
-    ``drafter``: on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
-    through the constructor of the target model; ``demanded``: attributes that the model's config must have.
+    ``runner``: on to the model runner, and the drafter if there is one, when the config asks more of the model than to
+    run; ``construct``: through the constructor of the target model; ``demanded``: attributes that the model's config
+    must have.
     """
 
-    drafter: bool = True
+    runner: bool = True
     construct: bool = False
     demanded: tuple[str, ...] = ()
 
@@ -151,7 +152,7 @@ class _Launch:
             self._describe(config)
             self._demand(config, scope.demanded)
             self._know_model(config)
-            if scope.drafter and self._speculates(config):
+            if scope.runner and self._asks_the_runner(config):
                 result.runner = self.stage("make_runner", [config])
                 if isinstance(result.runner, Instance):
                     self.stage("load_models", [result.runner])
@@ -188,10 +189,12 @@ class _Launch:
                 if "/heterogeneity/" in exit.place.path:
                     self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
                     return None
+                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if exit.cls is not None and exit.cls.name in _OF_NAMES:
+                    if function in functions:
+                        return None  # what the fault before it would have bound
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
-                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if function not in functions and not self._again(exit):
                     self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
                 functions.add(function)
@@ -273,9 +276,15 @@ class _Launch:
     def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
         self.result.stopped.append(Stopped(stage, id, reason, place))
 
-    def _speculates(self, config: Instance) -> bool:
-        value = config.content.get("speculative_config")
-        return value is not None and not (isinstance(value, Const) and value.value is None)
+    def _asks_the_runner(self, config: Instance) -> bool:
+        """Whether more is asked of the model than to run: a drafter, adapters, or weights of another format."""
+        for name in ("speculative_config", "lora_config"):
+            value = config.content.get(name)
+            if value is not None and not (isinstance(value, Const) and value.value is None):
+                return True
+        load = config.content.get("load_config")
+        form = load.content.get("load_format") if isinstance(load, Instance) else None
+        return isinstance(form, Const) and form.value != "auto"
 
     def _set_groups(self, config: Instance) -> None:
         """The sizes of the parallel groups, as the finished config has them."""
