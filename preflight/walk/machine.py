@@ -24,6 +24,7 @@ from preflight.walk import (
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.outcomes import Condition, Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -94,6 +95,8 @@ class Machine:
     assumed: dict[str, str] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
+    #: whether functions give a value, for those that were on the way of an exception
+    giving: dict[Function, bool] = field(default_factory=dict)
     end: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -206,7 +209,20 @@ class Machine:
                 for frame in self.frames
                 for condition in frame.conditions
             )
-        return Exit(error, cls, message, self.place(), self.trail(), conditions, values, missing)
+        return Exit(error, cls, message, self.place(), self.trail(), conditions, values, missing, self._waiting())
+
+    def _waiting(self) -> frozenset[tuple[str, str]]:
+        """The functions on the way that wait for a value of what they called."""
+        found = set()
+        for caller, called in zip(self.frames, self.frames[1:], strict=False):
+            if called.function is None:
+                continue
+            gives = self.giving.get(called.function)
+            if gives is None:
+                gives = self.giving[called.function] = gives_value(called.function)
+            if gives:
+                found.add((caller.path, caller.name))
+        return frozenset(found)
 
     def trail(self) -> tuple[Step, ...]:
         """The calls on the way here, outermost first."""

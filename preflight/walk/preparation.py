@@ -144,6 +144,10 @@ def _list(files: Files, folder: Path, name: str, level: int) -> None:
             data = _json(Path(entry.path))
             if data is not None:
                 files.data[inner] = data
+        elif level == 0 and entry.name.endswith(".py"):
+            text = _python(Path(entry.path))
+            if text is not None:
+                files.code[inner] = text
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -163,6 +167,17 @@ def _json(path: Path) -> Any:  # noqa: ANN401 - JSON
     try:
         return json.loads(read_text(path, path.name, _LARGEST, "JSON"))
     except (LaunchError, ValueError, RecursionError):
+        return None
+
+
+def _python(path: Path) -> str | None:
+    """The text of a small Python file; None where that is not to be had."""
+    from preflight.launch.errors import LaunchError
+    from preflight.launch.files import read_text
+
+    try:
+        return read_text(path, path.name, _LARGEST, "Python")
+    except LaunchError:
         return None
 
 

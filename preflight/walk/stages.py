@@ -16,6 +16,7 @@ from preflight.walk.entries import ENTRY, PATH, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.outcomes import Exit, GaveUp, Raised
+from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
 from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
@@ -129,7 +130,7 @@ def walk_launch(
 
 class _Launch:
     def __init__(self, world: World, files: Files, assumptions: Assumptions, limits: Limits) -> None:
-        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), limits)
+        self.machine = Machine(Modules(WithEntries(WithRemote(world, files))), library(assumptions, files), limits)
         self.result = Walk()
         self.missing: set[tuple[str, str]] = set()
 
@@ -169,6 +170,7 @@ class _Launch:
     def stage(self, name: str, arguments: list[Value]) -> Value | None:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
+        #: those that a fault was found in, and those that go on without the value that it kept from them
         functions: set[tuple[str, str]] = set()
         for _ in range(MOST_FAULTS):
             segment, base = machine.state.open(), len(machine.state.pendings)
@@ -197,7 +199,7 @@ class _Launch:
                     return None
                 if function not in functions and not self._again(exit):
                     self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
-                functions.add(function)
+                functions |= {function, *exit.waiting}
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
                 if fault in machine.past:
                     return None  # it is no raise and no missing attribute: there is no way past it

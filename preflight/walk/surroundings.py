@@ -15,6 +15,7 @@ from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.library.registry import Library
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
+from preflight.walk.remote import load_class
 from preflight.walk.values import NONE, TRUE, Builtin, Class, Const, Implementation, Instance, Value
 from preflight.walk.world import Files
 
@@ -111,6 +112,7 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         **{name: lambda machine, kind=kind: Builtin(kind, _group(kind)) for name, kind in _GROUPS.items()},
         # tokenizers and processors ask files and libraries that no walk enters
         **{name: lambda machine, name=name: Builtin(name, _not_entered(name)) for name in _NOT_ENTERED},
+        "get_class_from_dynamic_module": lambda machine: Builtin("get_class_from_dynamic_module", load_class),
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
         # Triton counts its drivers that see a GPU, of which such a machine has one

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from preflight.walk import classes, operands, texts
@@ -232,9 +232,7 @@ def validation_error(
     error.content["args"] = machine.tuple([Const(message)])
     made = machine.exit(error, message, values=values)
     if cause is not None:
-        made = Exit(
-            error, error_class, message, cause.place, cause.trail, cause.conditions, cause.values, cause.missing
-        )
+        made = replace(cause, error=error, cls=error_class, message=message)
     return Raised((made,))
 
 
