@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
 from preflight.tree.paths import absolute
 from preflight.tree.placing import Places
+from preflight.tree.reading import read_bytes
 from preflight.tree.record import is_compiled
 from preflight.tree.tree import Tree
 
@@ -21,6 +22,8 @@ from preflight.tree.tree import Tree
 _COMMON = 0.05
 #: ... where the tree's file has so many bytes that a patched copy must share some.
 _TELLING = 2000
+#: A larger file beside a patch script is none that it copies into the tree.
+_LIMIT = 16 << 20
 
 
 def lay_over(
@@ -126,15 +129,27 @@ class _Work:
                 tops.add(file.places[: -len(path.split("/"))])
             else:
                 rest.append(file)
+        self._lay(placed, changed)
+        found = bool(placed)
+        scripts, copied = self._follow([file for file in rest if file.file in changed], files)
+        if scripts:
+            places = Places(tuple(self.tree.files()))
         diffs: list[Given] = []
+        placed = {}
         for file in rest:
             path = _added(file, tops, places)
             if path is not None and _can_be_laid(path):
                 placed[path] = file
+            elif file.name in copied:
+                continue
             elif file.is_diff:
-                if file.file in changed:
+                if file.file in changed and file.name not in scripts:
                     diffs.append(file)
-            elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
+            elif (
+                file.file.suffix == ".py"
+                and (file.name in scripts or not self._is_bare_copy(file, places, placed))
+                and file.file in changed
+            ):
                 self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
@@ -148,7 +163,7 @@ class _Work:
                     count=len(diffs),
                 )
             )
-        if not placed and not diffs and not any(file.file.suffix == ".py" for file in files):
+        if not (found or placed or diffs or scripts) and not any(file.file.suffix == ".py" for file in files):
             self.undecided.append(
                 Undecided(
                     "path-without-python",
@@ -157,6 +172,50 @@ class _Work:
                 )
             )
         self._lay(placed, changed)
+
+    def _follow(self, asked: Sequence[Given], files: Sequence[Given]) -> tuple[frozenset[str], frozenset[str]]:
+        """Follow the patch scripts among the files that the user asked for, and lay over the tree what they write;
+        returns the names of what is a script or is run by one, and of what is copied into the tree."""
+        if not any(b"vllm" in file.data for file in asked):
+            return frozenset(), frozenset()
+        from preflight.tree.scripts.reading import follow_scripts, is_shell_or_docker, may_patch
+
+        packages = {file.name.rpartition("/")[0] for file in files if file.file.name == "__init__.py"}
+        shells = [file for file in asked if is_shell_or_docker(file)]
+        scripts = [
+            file
+            for file in asked
+            if file.file.suffix == ".py" and file.name.rpartition("/")[0] not in packages and may_patch(file.data)
+        ]
+        if not shells and not scripts:
+            return frozenset(), frozenset()
+        applied: list[Given] = []
+        known = {file.name: file.data for file in files}
+        by_name = {file.name: file for file in files}
+
+        def apply_diff(name: str, data: bytes) -> None:
+            file = by_name.get(name) or replace(asked[0], file=asked[0].file.parent / name, name=name, data=data)
+            applied.append(file)
+
+        found = follow_scripts(self.tree, shells, scripts, known, _lookup(files, known), apply_diff)
+        changes = {path: data for path, data in found.writes.items() if _can_be_laid(path)}
+        if changes:
+            self.tree = self.tree.with_overlay(changes, marks=found.marks)
+            self.laid.update(changes)
+        self.tree = replace(self.tree, script_failures=(*self.tree.script_failures, *found.failures))
+        self.undecided += [
+            Undecided(
+                "patch-script-not-followed",
+                f"What {script} does to the tree was not checked: {why}.",
+                script,
+                line,
+                decisive=True,
+            )
+            for script, why, line in found.given_up
+        ]
+        for file in applied:
+            self._apply(file, True)
+        return frozenset({*found.scripts, *(file.name for file in (*shells, *applied))}), frozenset(found.used)
 
     def select(self, given: str, inside: str) -> None:
         """A PATH that points into the tree itself."""
@@ -234,6 +293,23 @@ class _Work:
                 f"{name} also changes {counted(len(aside), 'file')} ({aside[0]}) not checked here: not in the tree's "
                 f"{PACKAGE}/, or not text."
             )
+
+
+def _lookup(files: Sequence[Given], known: Mapping[str, bytes]) -> Callable[[str], bytes | None]:
+    """Finds files of the repository by name: those that were gathered, then (if git's index is not what counts) those
+    that are beside them."""
+    first = files[0]
+    top = Path(str(first.file)[: -len(first.name)]) if str(first.file).endswith(first.name) else None
+
+    def look(name: str) -> bytes | None:
+        if name in known or first.staged or top is None or ".." in name.split("/"):
+            return known.get(name)
+        try:
+            return read_bytes(top / name, _LIMIT)
+        except (OSError, ValueError):
+            return None
+
+    return look
 
 
 def _in_order(diffs: Sequence[Given], files: Sequence[Given]) -> list[Given]:

@@ -11,6 +11,7 @@ from preflight.tree.diff import Failure, Marks
 from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind, counted
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.reference import Reference
+from preflight.tree.scripts.outcome import ScriptFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Tree:
     absent: frozenset[str] = frozenset()
     marks: Mapping[str, Marks] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()  #: what of the diffs does not apply
+    script_failures: tuple[ScriptFailure, ...] = ()  #: steps of patch scripts that do not do what they say
     reference: Reference | None = None
     aside: tuple[str, ...] = ()  #: files of the package that an overlay has and that are no text, so not laid over it
 
