@@ -257,7 +257,10 @@ class Calls:
     def _tried(self, run: Callable[[], Value]) -> Value:
         try:
             return run()
-        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, UnicodeError) as error:
+        except (TypeError, AttributeError) as error:
+            # more likely something that is not followed right than a fault of the script
+            raise GaveUp(f"a call is not followed: {str(error)[:200]}", self.line) from None
+        except (ValueError, LookupError, ArithmeticError, UnicodeError) as error:
             raise Raised(type(error).__name__, str(error)[:200], self.line) from None
 
     def _module(self, arguments: list[Value], imported: bool) -> Value:

@@ -160,7 +160,7 @@ class Expressions:
         try:
             found = owner[key]
         except (TypeError, LookupError, ValueError) as error:
-            if isinstance(owner, PLAIN):
+            if isinstance(owner, PLAIN) and isinstance(error, LookupError):
                 raise Raised(type(error).__name__, str(error), self.line) from None
             return Unknown(f"`{ast.unparse(node)[:60]}` is not known")
         return TreeText.of(found, owner.path) if isinstance(owner, TreeText) else found
@@ -300,7 +300,7 @@ class Expressions:
         try:
             result = operation(left, right)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise Raised(type(error).__name__, str(error), self.line) from None
+            return Unknown(f"`{ast.unparse(node)[:60]}` is not followed: {error}")
         if isinstance(result, (str, bytes, list)) and len(result) > LONGEST:
             raise TooMuch("the text gets too long")
         return self._kept(result, left, right)
@@ -347,8 +347,8 @@ class Expressions:
                     self.steps.tested(right, left, line, found)
                 return found is isinstance(operation, ast.In)
             return bool(_COMPARE[type(operation)](left, right))
-        except TypeError as error:
-            raise Raised("TypeError", str(error), self.line) from None
+        except TypeError:
+            return None
 
     # -- comprehensions -----------------------------------------------------------------------------------------------
 
