@@ -46,7 +46,7 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
     own = subjects.of_tree(missing)
     if own and is_set_elsewhere(program, missing):
         return None
-    if subject.standing is Standing.OUTSIDE and (problem.item.level or not own):
+    if subject.standing is Standing.OUTSIDE and not own:
         return None
     if not subjects.caused(missing) and not subjects.is_new(subject, problem.item):
         return None  # the release has the same fault, and what it launches does not come here

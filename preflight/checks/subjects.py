@@ -80,12 +80,15 @@ class Subjects:
                     yield Subject(path, module, Standing.PATCHED)
 
     def _outside(self, path: str) -> Module:
-        """A file of a patch repository as a module that nothing imports."""
+        """A file of a patch repository: a module of its package, or else one that nothing imports."""
+        module = self._program.module_at(path)
+        if module is not None and self._program.finder.is_plugin(module.name):
+            return module
         return Module(ModuleSpec(f"<{path}>", ModuleKind.SOURCE, path, True), self._program.loader)
 
     def of_tree(self, missing: Missing) -> bool:
         """Whether what is missing would be vLLM's own."""
-        return self._program.finder.find(missing.module.partition(".")[0]).in_tree
+        return self._program.finder.is_own(missing.module)
 
     def caused(self, missing: Missing) -> bool:
         """Whether a missing module or name is missing because of a patched file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from preflight.program.model_info import ModelInfos
     from preflight.program.platforms import Platforms
     from preflight.program.registry import RegistryReader
+    from preflight.program.version_gates import VersionGates
     from preflight.tree import Tree
 
 
@@ -57,6 +58,7 @@ class Program:
         self.importing = Importing(self)
         self.requirements = Requirements(self)
         self._accelerator = accelerator
+        self.environment: Mapping[str, str] = {}  # variables of the launch, for code beside the tree that asks for them
         self._modules: dict[str, Module] = {}
 
     # What runs code of the tree is loaded when it is asked for: a check of two files seldom needs it.
@@ -78,6 +80,12 @@ class Program:
         from preflight.program.creation import LazyModules
 
         return LazyModules(self)
+
+    @cached_property
+    def gates(self) -> VersionGates:
+        from preflight.program.version_gates import VersionGates
+
+        return VersionGates(self, self.environment)
 
     @cached_property
     def registry_reader(self) -> RegistryReader:

@@ -12,7 +12,7 @@ from preflight.model import Undecided
 from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
-from preflight.tree.paths import absolute
+from preflight.tree.paths import absolute, is_file
 from preflight.tree.placing import Places
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import is_compiled
@@ -122,9 +122,10 @@ class _Work:
         placed: dict[str, Given] = {}
         rest: list[Given] = []
         tops: set[tuple[str, ...]] = set()
+        names = {file.name for file in files}
         for file in files:
             path = places.mirrored(file.places)
-            if path is not None and _can_be_laid(path):
+            if path is not None and _can_be_laid(path) and not _is_inside_package(file, path, names):
                 placed[path] = file
                 tops.add(file.places[: -len(path.split("/"))])
             else:
@@ -138,7 +139,7 @@ class _Work:
         placed = {}
         for file in rest:
             path = _added(file, tops, places)
-            if path is not None and _can_be_laid(path):
+            if path is not None and _can_be_laid(path) and not _is_inside_package(file, path, names):
                 placed[path] = file
             elif file.name in copied:
                 continue
@@ -358,6 +359,15 @@ def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | Non
             return _new("/".join(parts[len(top) :]), places)
     path = places.inside(file.name.split("/"))
     return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
+
+
+def _is_inside_package(file: Given, path: str, names: set[str]) -> bool:
+    """Whether the ``vllm`` folder that a file is in belongs to another package (``plugin/integration/vllm/...``)."""
+    above = file.name.split("/")[: -path.count("/") - 1]
+    if "/".join((*above, "__init__.py")) in names:
+        return bool(above)
+    folder = file.file.parents[path.count("/")]
+    return not file.staged and is_file(folder / "__init__.py")
 
 
 def _can_be_laid(path: str) -> bool:

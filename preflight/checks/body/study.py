@@ -227,7 +227,7 @@ class _Reader:
     def _is_own(self, item: Import) -> bool:
         """Whether an import asks for something of vLLM itself."""
         target = self._module.absolute(item)
-        return target is not None and self._program.finder.find(target.partition(".")[0]).in_tree
+        return target is not None and self._program.finder.is_own(target)
 
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
         if self._keeps(node.lineno, node.lineno):
