@@ -53,7 +53,7 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
     if not certain:
         # A condition may ask for the very package or version that has the name.
         return None if moment.conditions and not own else Severity.WARNING
-    return Severity.WARNING if problem.assumed else Severity.ERROR
+    return Severity.WARNING if problem.assumed or not subjects.is_loaded(subject) else Severity.ERROR
 
 
 def faults(

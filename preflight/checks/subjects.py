@@ -90,6 +90,14 @@ class Subjects:
         """Whether what is missing would be vLLM's own."""
         return self._program.finder.is_own(missing.module)
 
+    def is_loaded(self, subject: Subject) -> bool:
+        """Whether a launch loads a file: one of the tree as soon as it is needed; of a plug-in that says how it is
+        entered, what it loads then."""
+        if subject.standing is not Standing.OUTSIDE or not self._program.finder.is_plugin(subject.module.name):
+            return True
+        loaded = self._program.loaded_of_plugins
+        return loaded is None or subject.module.name in loaded
+
     def caused(self, missing: Missing) -> bool:
         """Whether a missing module or name is missing because of a patched file."""
         if not self.compared:

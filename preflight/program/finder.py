@@ -303,7 +303,7 @@ def plugin_modules(paths: Sequence[str]) -> dict[str, str]:
         while folder in folders:
             parts.insert(0, folder.rpartition("/")[2])
             folder = folder.rpartition("/")[0]
-        if all(part.isidentifier() for part in parts) and parts[0] not in _NO_PACKAGES:
-            if parts[0] not in sys.stdlib_module_names:
-                found.setdefault(".".join(parts), path)
+        known = parts[0] in _NO_PACKAGES or parts[0] in sys.stdlib_module_names
+        if not known and all(part.isidentifier() for part in parts):
+            found.setdefault(".".join(parts), path)
     return found

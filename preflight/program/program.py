@@ -88,6 +88,13 @@ class Program:
         return VersionGates(self, self.environment)
 
     @cached_property
+    def loaded_of_plugins(self) -> frozenset[str] | None:
+        """The modules of plug-ins that every launch loads; None if nothing says how they are entered."""
+        from preflight.program.plugin_run import certainly_loaded
+
+        return certainly_loaded(self)
+
+    @cached_property
     def registry_reader(self) -> RegistryReader:
         from preflight.program.registry import RegistryReader
 

@@ -1,4 +1,4 @@
-"""Tests of a plug-in that ask for the version of vLLM: ``vllm_version_is("0.20.2")``, ``Version(vllm.__version__) >= ...``.
+"""Tests of a plug-in that ask for the version of vLLM: ``vllm_version_is("0.20.2")``, ``Version(__version__) >= ...``.
 
 A plug-in serves several releases and imports what each has behind such tests. They are evaluated with the version of
 the tree and the variables of the launch; a test that asks for anything else stays open.
@@ -10,19 +10,15 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Truth, parse_expression
 from preflight.program.facts import Assign, FunctionFacts, Hole, Import
 from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
-    from packaging.version import Version
-
     from preflight.program.modules import Module
     from preflight.program.program import Program
-
-Value: TypeAlias = "None | bool | int | str | tuple[object, ...] | list[str] | Version | ModuleRef | type[object]"
 
 _DEEPEST = 12
 _COMPARE: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
@@ -35,7 +31,9 @@ _COMPARE: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
-_TEXT = frozenset({"startswith", "endswith", "split", "lower", "upper", "strip", "removeprefix", "replace", "partition"})
+_TEXT = frozenset(
+    {"startswith", "endswith", "split", "lower", "upper", "strip", "removeprefix", "replace", "partition"}
+)
 _OF_VERSION = frozenset(
     {"major", "minor", "micro", "release", "base_version", "public", "is_devrelease", "is_prerelease", "local"}
 )
@@ -60,10 +58,12 @@ Locals = Mapping[str, object]
 
 
 class VersionGates:
-    """Answers for one program. ``environment`` are the variables that the launch sets; others are not set."""
+    """Answers for one program. ``environment`` are the variables that the launch sets. ``first_call``: names that a
+    function rebinds are as the module sets them."""
 
-    def __init__(self, program: Program, environment: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, environment: Mapping[str, str], *, first_call: bool = False) -> None:
         self._program = program
+        self._first_call = first_call
         self._environment = environment
         self._depth = 0
         self._functions: dict[tuple[str, int], ast.FunctionDef | None] = {}
@@ -149,7 +149,9 @@ class VersionGates:
         if isinstance(node.slice, ast.Constant):
             return owner[node.slice.value]  # type: ignore[index]
         assert isinstance(node.slice, ast.Slice)
-        parts = [None if one is None else self.value(module, one, names) for one in (node.slice.lower, node.slice.upper)]
+        parts = [
+            None if one is None else self.value(module, one, names) for one in (node.slice.lower, node.slice.upper)
+        ]
         return owner[parts[0] : parts[1]]  # type: ignore[misc]
 
     # -- names --------------------------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ class VersionGates:
             return self._member(target, binding.name)
         if isinstance(binding, Assign) and binding.kind in ("=", ":=") and binding.value is not None:
             node = parse_expression(binding.value.text)
-            if node is not None and binding.name not in module.facts.globals:
+            if node is not None and (self._first_call or binding.name not in module.facts.globals):
                 return self.value(module, node, {})
         raise Open
 
@@ -276,9 +278,7 @@ class VersionGates:
             return f"{whole}.{rest}" if rest else whole
         raise Open
 
-    def _entered(
-        self, module: Module, facts: FunctionFacts, caller: Module, node: ast.Call, names: Locals
-    ) -> object:
+    def _entered(self, module: Module, facts: FunctionFacts, caller: Module, node: ast.Call, names: Locals) -> object:
         """The value of a call of a function of the plug-in."""
         if self._depth > _DEEPEST or any(one.text.partition("(")[0] not in _CACHES for one in facts.decorators):
             raise Open

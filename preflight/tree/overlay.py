@@ -11,7 +11,7 @@ from preflight.errors import TreeError, UsageError
 from preflight.model import Undecided
 from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
-from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
+from preflight.tree.kinds import PACKAGE, EntryPoint, OutsideFile, SourceUnreadable, counted
 from preflight.tree.paths import absolute, is_file
 from preflight.tree.placing import Places
 from preflight.tree.reading import read_bytes
@@ -74,6 +74,8 @@ class _Work:
     laid: set[str] = field(default_factory=set)  #: paths of overlays that the user asked for
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
+    packages: set[str] = field(default_factory=set)  #: folders of the PATH at hand that are Python packages
+    entry_points: dict[EntryPoint, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
@@ -123,6 +125,7 @@ class _Work:
         rest: list[Given] = []
         tops: set[tuple[str, ...]] = set()
         names = {file.name for file in files}
+        self.packages = {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")}
         for file in files:
             path = places.mirrored(file.places)
             if path is not None and _can_be_laid(path) and not _is_inside_package(file, path, names):
@@ -173,6 +176,10 @@ class _Work:
                 )
             )
         self._lay(placed, changed)
+        if self.outside:
+            from preflight.tree.plugin_entries import entry_points
+
+            self.entry_points.update(dict.fromkeys(entry_points(absolute(given), files)))
 
     def _follow(self, asked: Sequence[Given], files: Sequence[Given]) -> tuple[frozenset[str], frozenset[str]]:
         """Follow the patch scripts among the files that the user asked for, and lay over the tree what they write;
@@ -181,12 +188,11 @@ class _Work:
             return frozenset(), frozenset()
         from preflight.tree.scripts.reading import follow_scripts, is_shell_or_docker, may_patch
 
-        packages = {file.name.rpartition("/")[0] for file in files if file.file.name == "__init__.py"}
         shells = [file for file in asked if is_shell_or_docker(file)]
         scripts = [
             file
             for file in asked
-            if file.file.suffix == ".py" and file.name.rpartition("/")[0] not in packages and may_patch(file.data)
+            if file.file.suffix == ".py" and file.name.rpartition("/")[0] not in self.packages and may_patch(file.data)
         ]
         if not shells and not scripts:
             return frozenset(), frozenset()
@@ -239,6 +245,7 @@ class _Work:
             self.tree,
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
+            entry_points=(*self.tree.entry_points, *self.entry_points),
             notes=(*self.tree.notes, *self.notes),
             aside=tuple(self.aside),
             undecided=(*self.tree.undecided, *self.undecided),
@@ -247,7 +254,7 @@ class _Work:
     def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
         """Lays a file over the path that alone has its name, if the two have more in common than the name."""
         path = _bare(file, places)
-        if path is None:
+        if path is None or file.file.name == "__init__.py" or file.name.rpartition("/")[0] in self.packages:
             return False
         theirs = _read(self.tree, path)
         if len(theirs) > _TELLING and _common(theirs, file.data) < _COMMON:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from preflight.model import FileState, PatchedFile, TreeFacts, Undecided
 from preflight.tree.diff import Failure, Marks
-from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind, counted
+from preflight.tree.kinds import EntryPoint, OutsideFile, SourceUnreadable, TreeKind, counted
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.reference import Reference
 from preflight.tree.scripts.outcome import ScriptFailure
@@ -33,6 +33,7 @@ class Tree:
     python_range: str | None = None  #: Requires-Python of vLLM's metadata
     selected: tuple[str, ...] | None = None  #: files of the tree that the user asked for; None: the patched set
     outside: tuple[OutsideFile, ...] = ()  #: Python files given as PATHs that mirror no path of the tree
+    entry_points: tuple[EntryPoint, ...] = ()  #: those of the packages among them
     notes: tuple[str, ...] = ()  #: sentences for the report
     undecided: tuple[Undecided, ...] = ()
     compiled: frozenset[str] = frozenset()

@@ -255,6 +255,8 @@ class _Reader:
 
     def _resolve(self, text: str) -> Missing | None:
         root, _, _ = text.partition(".")
+        if text.endswith("__"):
+            return None  # Python and the decorators of classes bring such attributes, and no statement shows them
         namespace = self._program.resolver.namespace(self._module)
         bindings = namespace.names.get(root, ()) if namespace is not None else ()
         if len(bindings) != 1 or not isinstance(bindings[0], (Import, StarName, ClassFacts)):
