@@ -38,6 +38,7 @@ def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
+    from preflight.checks.effects import family as effects
     from preflight.checks.monkey import family as monkey
 
     return (
@@ -47,6 +48,7 @@ def all_checks() -> tuple[Check, ...]:
         *names.CHECKS,
         *family.CHECKS,
         *monkey.CHECKS,
+        *effects.CHECKS,
         *flags.CHECKS,
         *walked.CHECKS,
     )

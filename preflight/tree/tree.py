@@ -45,6 +45,7 @@ class Tree:
     failures: tuple[Failure, ...] = ()  #: what of the diffs does not apply
     script_failures: tuple[ScriptFailure, ...] = ()  #: steps of patch scripts that do not do what they say
     reference: Reference | None = None
+    same: tuple[str, ...] = ()  #: files that were laid over it with the content that the release has
     aside: tuple[str, ...] = ()  #: files of the package that an overlay has and that are no text, so not laid over it
 
     def files(self) -> Iterable[str]:
@@ -138,6 +139,7 @@ class Tree:
             origins={**kept, **(origins or {})},
             marks={**{path: made for path, made in self.marks.items() if path not in changes}, **(marks or {})},
             notes=(*self.notes, *said),
+            same=tuple(dict.fromkeys([*(path for path in self.same if path not in changes), *same])),
         )
 
     def _outside(self, path: str) -> OutsideFile | None:

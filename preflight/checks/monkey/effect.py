@@ -29,8 +29,9 @@ def unread_fault(context: Context, program: Program, patch: MonkeyPatch) -> Faul
             return None
     if program.texts.modules_with(name):
         return None
-    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
-    put = re.compile(rb"\." + re.escape(name.encode()) + rb"\s*=(?!=)")
+    text = re.escape(name.encode())
+    put = re.compile(rb"\." + text + rb"\s*=(?!=)|\bsetattr\([^,\n]+,\s*['\"]" + text + rb"['\"]")
+    word = re.compile(rb"(?<!\w)" + text + rb"(?!\w)")
     for file in context.tree.outside:
         if len(word.findall(file.data)) > len(put.findall(file.data)):
             return None
@@ -72,8 +73,8 @@ def bound_before_faults(program: Program, patches: Sequence[MonkeyPatch]) -> Ite
             yield Fault(
                 BOUND_BEFORE,
                 patch.span,
-                f"{module.path}:{item.line}{more} has bound {patch.attribute!r} before it is replaced here, and goes on "
-                "with the release's own",
+                f"{module.path}:{item.line}{more} has bound {patch.attribute!r} before it is replaced here, and goes "
+                "on with the release's own",
                 why=f"`from {patch.owner.module} import {patch.attribute}` copies the name when {module.name} is "
                 "imported, which this file itself does before",
                 help=f"replace it there too: `{module.name}.{item.bound} = ...`",
