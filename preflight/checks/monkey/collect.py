@@ -13,7 +13,6 @@ from preflight.program.facts import Hole
 from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
-    from preflight.checks.context import Context
     from preflight.program import Module, Program
 
 #: the names that imports in functions bind: to a module, or to a name of one
@@ -46,7 +45,7 @@ class MonkeyPatch:
         return f"{self.owner.target}.{self.attribute}"
 
 
-def patches_of(context: Context, program: Program, modules: list[Module]) -> Iterator[MonkeyPatch]:
+def patches_of(program: Program, modules: list[Module]) -> Iterator[MonkeyPatch]:
     """The patches of these modules, those left out that stand behind a test which does not hold."""
     for module in modules:
         tree = program.syntax_tree(module)
@@ -113,7 +112,7 @@ class _Finder:
         node: ast.AST,
     ) -> Iterator[MonkeyPatch]:
         text = dotted(owner)
-        if text is None or attribute.startswith("__") or _is_local(function, text.partition(".")[0], imported):
+        if text is None or _is_local(function, text.partition(".")[0], imported):
             return
         found = meaning(resolved(self._program, self._module, text, imported))
         if found is None or found.kind not in (Kind.MODULE, Kind.CLASS):

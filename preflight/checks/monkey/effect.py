@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def unread_fault(context: Context, program: Program, patch: MonkeyPatch) -> Fault | None:
     """A fault for a name that vLLM does not have and nothing asks for."""
     name = patch.attribute
+    if name.startswith("__"):
+        return None  # Python itself may read it
     if patch.owner.kind is Kind.MODULE:
         if program.resolve(patch.owner.module, name).exists is not Truth.NO:
             return None

@@ -23,7 +23,7 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
     program = context.load_program()
     subjects = Subjects(context, program)
     modules = [subject.module for subject in subjects if subject.standing is Standing.OUTSIDE and subject.path in paths]
-    patches = list(patches_of(context, program, modules))
+    patches = list(patches_of(program, modules))
     seen: set[Span] = set()
     for patch in patches:
         fault = unread_fault(context, program, patch)
