@@ -335,7 +335,7 @@ def test_on_a_file_that_has_changed_it_is_applied_where_git_finds_it_in_place(
     if result.failures == ():
         assert done.returncode == 0
         assert result.changes["old"] == ((tmp_path / "old").read_bytes() if (tmp_path / "old").exists() else None)
-    elif in_place and context:
+    elif in_place and context and b"\\ No newline" not in diff:  # git joins such a line with what comes behind it
         # git takes what stands at the end of the file, or begins it, for in place where the lines before have changed
         assert {failure.why for failure in result.failures} <= {Why.MOVED, Why.APPLIED}
     if done.returncode != 0:
