@@ -38,6 +38,7 @@ def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
+    from preflight.checks.configs import family as configs
 
     return (
         *patches.CHECKS,
@@ -45,6 +46,7 @@ def all_checks() -> tuple[Check, ...]:
         *imports.CHECKS,
         *names.CHECKS,
         *family.CHECKS,
+        *configs.CHECKS,
         *flags.CHECKS,
         *walked.CHECKS,
     )
