@@ -37,7 +37,9 @@ def check_defaults(view: View, module: Module, lines: frozenset[int]) -> Iterato
             classes = view.configs.of(node.args[0], env) or ()
             if not classes or not all(_is_one_models(view, cls) for cls in classes):
                 continue
-            if any(name in view.classes.declared(cls) for cls in classes) or is_set(view.texts, name):
+            if any(name in view.classes.declared(cls) for cls in classes) or is_set(
+                view.texts, name, keys=False, aside=view.others(module)
+            ):
                 continue
             found = [_instead(view, cls, name) for cls in classes]
             if all(found):

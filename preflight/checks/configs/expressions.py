@@ -10,6 +10,7 @@ from preflight.program.extract import dotted
 
 if TYPE_CHECKING:
     from preflight.checks.configs.known import ConfigClasses
+    from preflight.checks.configs.models import ModelConfigs
     from preflight.checks.inference.bodies import Body
     from preflight.checks.inference.inference import Inference
     from preflight.program import Class, Module, Program, Resolution
@@ -26,10 +27,11 @@ class Configs:
     """Answers for one program. An answer are the classes of which the expression is an object of one; None where that
     is not known. The base of all configs is an answer too: it is some model's config, and nobody says which one's."""
 
-    def __init__(self, program: Program, inference: Inference, classes: ConfigClasses) -> None:
+    def __init__(self, program: Program, inference: Inference, classes: ConfigClasses, models: ModelConfigs) -> None:
         self._program = program
         self._inference = inference
         self._classes = classes
+        self._models = models
         self._names: dict[tuple[Body, str, Class | None], tuple[Class, ...] | None] = {}
         self._attributes: dict[tuple[Class, str], tuple[Class, ...] | None] = {}
         self._depth = 0
@@ -122,6 +124,10 @@ class Configs:
             if part is None:
                 return None
             found.update(dict.fromkeys(part))
+        if env.cls is not None and found and all(map(self._classes.is_base, found)):
+            # what the engine holds is some model's config: whose, is known of the model class that reads it
+            made = self._models.of(env.cls) if all(map(self._classes.of_engine, owners or ())) else None
+            return made or tuple(found)
         return tuple(found) or None
 
     def _of_object(self, cls: Class, name: str) -> tuple[Class, ...] | None:

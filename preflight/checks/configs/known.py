@@ -45,10 +45,11 @@ class ConfigClasses:
         return any(self.is_base(base) for base in cls.mro)
 
     def of_engine(self, cls: Class) -> bool:
-        """Whether the class is one of the engine's own configs: a dataclass of the tree, by the name of a config."""
+        """Whether the class is one of the engine's own configs: a class of the tree with this in its name, whose
+        statement annotates what it has."""
         if cls.opaque or not cls.name.endswith("Config") or self.of_model(cls) or not self._in_tree(cls):
             return False
-        return cls.dataclass_fields() is not None
+        return bool(cls.annotations()) and cls.lookup("__getattr__") is None
 
     def _in_tree(self, cls: Class) -> bool:
         return self._program.module(cls.module).spec.in_tree

@@ -57,7 +57,7 @@ def _reader(view: View, env: Env, body: Body, name: str) -> tuple[Class, Span] |
         and view.inference.in_tree(found.cls)
     ]
     for cls in dict.fromkeys((*made, *classes_of(view.program, env.module))):
-        if cls is env.cls:
+        if cls is env.cls or view.classes.of_model(cls):
             continue
         module = view.program.module(cls.module)
         for other, scope in view.bodies(module, None):

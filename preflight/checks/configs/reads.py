@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: how an expression ends that names a config
 _NAMED_CONFIG = re.compile(r"config(?:\(\))?$")
+#: what stands before an attribute of a config, or of anything else by this name
+_RECEIVER = rb"(?:config\w*|\b%s)(?:\(\))?\."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,9 @@ def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
             node = place.node
             if not isinstance(node, ast.Attribute) or node.end_lineno not in lines or place.survives("AttributeError"):
                 continue
-            if node.attr.startswith("__") or view.released_has(module.path or "", node.attr):
+            owner = re.search(r"\w*$", ast.unparse(node.value).removesuffix("()"))
+            before = _RECEIVER % (owner[0].encode() if owner is not None else b"")
+            if node.attr.startswith("__") or view.released_has(module.path or "", node.attr, before):
                 continue
             classes = view.configs.of(node.value, env)
             if classes or (classes is None and _NAMED_CONFIG.search(ast.unparse(node.value))):
@@ -77,11 +81,12 @@ def _is_undeclared(view: View, read: Read) -> bool:
         return False
     if not all(classes.lacks_everywhere(cls, name) for cls in read.classes):
         return False
-    if _is_asked_for(view, read) or is_set(view.texts, name):
+    if _is_asked_for(view, read):
         return False
     if not read.classes or any(classes.is_base(cls) for cls in read.classes):
-        return classes.library and not classes.anywhere(name) and not _is_known_in_tree(view, name)
-    return True
+        known = is_set(view.texts, name) or not classes.library or classes.anywhere(name)
+        return not known and not _is_known_in_tree(view, name)
+    return not is_set(view.texts, name, aside=view.others(read.module))
 
 
 def _is_asked_for(view: View, read: Read) -> bool:

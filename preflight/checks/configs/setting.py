@@ -9,19 +9,17 @@ if TYPE_CHECKING:
     from preflight.checks.inference.texts import Texts
 
 
-def is_set(texts: Texts, name: str) -> bool:
-    """Whether code of the tree sets an attribute of this name on something called a config, sets one by this name as
-    a text, or has the name as a key of a dictionary or in a list that a loop may go over."""
+def is_set(texts: Texts, name: str, *, keys: bool = True, aside: frozenset[str] = frozenset()) -> bool:
+    """Whether code of the tree, but for the modules ``aside``, sets an attribute of this name on something called a
+    config, or one by this name as a text; with ``keys`` also whether it has the name as a key of a dictionary, or in a
+    list that a loop may go over.
+
+    What is set from a variable of its own name (``config.x = x``) was read under this name before.
+    """
     word = re.escape(name.encode())
     quoted = rb"[\"']" + word + rb"[\"']"
-    sets = (
-        rb"config\w*\."
-        + word
-        + rb"\s*(?::[^=\n]+)?=(?!=)|setattr\(\s*[\w.]+,\s*"
-        + quoted
-        + rb"|"
-        + quoted
-        + rb"\s*(?::|\]\s*=(?!=))|for \w+ in [\[(][^\])]*"
-        + quoted
-    )
-    return bool(texts.matching(sets, name))
+    from_itself = rb"(?!\s*" + word + rb"\s*$)"
+    sets = rb"(?m)config\w*\." + word + rb"\s*(?::[^=\n]+)?=(?!=)" + from_itself + rb"|setattr\(\s*[\w.]+,\s*" + quoted
+    if keys:
+        sets += rb"|" + quoted + rb"\s*(?::|\]\s*=(?!=))|for \w+ in [\[(][^\])]*" + quoted
+    return any(module.name not in aside for module in texts.matching(sets, name))

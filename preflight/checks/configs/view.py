@@ -11,6 +11,7 @@ from preflight.checks.bound import statements
 from preflight.checks.changes import change_of
 from preflight.checks.configs.expressions import Configs
 from preflight.checks.configs.known import ConfigClasses
+from preflight.checks.configs.models import ModelConfigs
 from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
 from preflight.checks.inference.texts import Texts
@@ -35,7 +36,8 @@ class View:
         self.code = Code(self.program, context.sources)
         self.inference = Inference(self.program, self.code, self.texts)
         self.classes = ConfigClasses(self.program, self.texts)
-        self.configs = Configs(self.program, self.inference, self.classes)
+        models = ModelConfigs(self.program, self.texts, self.classes)
+        self.configs = Configs(self.program, self.inference, self.classes, models)
         self._states = {file.path: file.state for file in context.tree.facts.patched}
         self.patched = frozenset(self._states)
 
@@ -49,10 +51,15 @@ class View:
         new = self._states.get(path) in (FileState.ADDED, FileState.OVERLAY)
         return frozenset(range(1, count + 1)) if new and self.context.tree.reference is not None else None
 
-    def released_has(self, path: str, name: str, before: bytes = rb"\.") -> bool:
-        """Whether the release's own file has an attribute of this name, or with ``before`` what else stands there."""
+    def released_has(self, path: str, name: str, before: bytes) -> bool:
+        """Whether the release's own file has a name behind what a pattern finds."""
         released = self.context.tree.pristine(path)
         return released is not None and re.search(before + name.encode() + rb"(?!\w)", released) is not None
+
+    def others(self, module: Module) -> frozenset[str]:
+        """The modules of other models: what they do to their own config is nothing to the one of this module."""
+        entries = self.program.registry_reader.registry().entries.values()
+        return frozenset(entry.module for entry in entries) - {module.name}
 
     def bodies(self, module: Module, lines: frozenset[int] | None) -> Iterator[tuple[Body, Env]]:
         """The functions of a module, all or those that have one of these lines, with their scopes: those of classes as
