@@ -47,7 +47,8 @@ def test_paths_are_taken_from_the_folder_of_the_file(tmp_path: Path) -> None:
         ("ignore = 3\n", "ignore"),
         ('fail-on = "never"\n', "never"),
         ("vllm = 0.16\n", "vllm"),
-        ('vllm = ""\n', "vllm"),
+        ('vllm = ""\n', "empty"),
+        ('vllm = ["0.16.0", ""]\n', "empty"),
         ("this is no TOML\n", "preflight.toml"),
     ],
 )
@@ -57,6 +58,11 @@ def test_what_means_nothing_is_refused_by_name(tmp_path: Path, text: str, named:
         load_settings(tmp_path)
     assert named in refused.value.message
     assert refused.value.help
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "preflight.toml").write_bytes(b'\xef\xbb\xbfvllm = "0.16.0"\n')
+    assert load_settings(tmp_path).vllm == ("0.16.0",)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a = 1\n" * 400_000])

@@ -230,6 +230,13 @@ def test_files_that_are_no_launch_end_in_a_sentence(tmp_path, name, data):
     assert name in caught.value.message
 
 
+def test_a_script_that_breaks_off_says_where(tmp_path):
+    (tmp_path / "run.sh").write_text('set -e\nvllm serve "/models/m --port 8000\n')
+    with pytest.raises(LaunchError) as caught:
+        find_commands(LaunchRequest(file="run.sh", folder=tmp_path))
+    assert "line 2: " in caught.value.message
+
+
 @pytest.mark.parametrize("name", ["gone.sh", "folder", "loop.sh", "null\0byte"])
 def test_files_that_are_not_there_end_in_a_sentence(tmp_path, name):
     (tmp_path / "folder").mkdir()

@@ -482,7 +482,7 @@ def test_symbols_and_near_names(tmp_path: Path) -> None:
         {"vllm/a.py": "class VllmConfig: ...\n", "vllm/b.py": "from vllm.a import VllmConfig\n# VllmConfigs\n"},
     )
     assert [found.target for found in program.symbols("VllmConfig")] == ["vllm.a.VllmConfig"]
-    assert [module.name for module in program.modules_with("VllmConfigs")] == ["vllm.b"]
+    assert [module.name for module in program.texts.modules_with("VllmConfigs")] == ["vllm.b"]
     assert program.near("VllmConfg", program.names_of("vllm.b")) == ["VllmConfig"]
     assert {"a", "b"} <= set(program.names_of("vllm"))
 

@@ -68,8 +68,8 @@ def selected(select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), facts: 
         ((), ("PF101", "PF2"), ["PF102", "PF111"]),
         (("PF1",), ("PF10",), ["PF111"]),
         (("syntax-error",), ("PF1",), ["PF101"]),
-        (("PF101",), ("syntax-error",), []),
-        (("PF1",), ("PF1",), []),
+        (("PF101",), ("syntax-error",), None),
+        (("PF1",), ("PF1",), None),
         ((), ("PF301",), ["PF101", "PF102", "PF111", "PF201"]),
         (("PF3", "PF101"), (), None),
     ],
@@ -108,7 +108,11 @@ def test_rules_that_do_not_apply_are_left_out() -> None:
 
 @given(st.sampled_from(["PF101", "PF102", "PF111", "PF201", "PF202"]), st.integers(1, 5), st.integers(1, 5))
 def test_of_select_and_ignore_the_longer_decides(code: str, one: int, other: int) -> None:
-    assert (code in selected((code[:one],), (code[:other],))) is (one > other)
+    try:
+        running = selected((code[:one],), (code[:other],))
+    except UsageError:  # nothing is left
+        running = []
+    assert (code in running) is (one > other)
 
 
 def test_by_check_knows_no_tombstone() -> None:

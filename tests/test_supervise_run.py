@@ -185,6 +185,14 @@ def test_the_gate_goes_first(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("option", [("--log", "gone/kept.log"), ("--log", "."), ("--health-url", "here")])
+def test_options_that_cannot_be_followed_are_refused_before_the_gate(tmp_path: Path, option: tuple[str, str]) -> None:
+    with launched(tmp_path, "dies", *option) as launch:
+        code, out, err = launch.end()
+    assert code not in (0, 4) and out == ""
+    assert "gate:" not in err and option[1] in err
+
+
 def test_a_named_log_is_appended_to_and_lines_are_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "kept.log").write_text("one\ntwo\n")
     with launched(tmp_path, "dies", "--log", "kept.log") as launch:

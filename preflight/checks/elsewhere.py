@@ -20,7 +20,7 @@ def is_set_elsewhere(program: Program, missing: Missing) -> bool:
         rf"(?<![\w.])((?!self\b|cls\b)[A-Za-z_][\w.]*)\.{word}[ \t]*(?::[^=\n]*)?=(?!=)"
         rf"|\bsetattr\([ \t\n]*([A-Za-z_][\w.]*),[ \t\n]*[\"']{word}[\"']"
     )
-    for module in program.modules_with(name):
+    for module in program.texts.modules_with(name):
         data = program.loader.data(module.spec)
         if not isinstance(data, bytes):
             continue

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from preflight.checks.import_faults import Weighed, lack
 from preflight.checks.imports import FOREIGN
@@ -28,8 +27,6 @@ _OWN = 0.97
 #: a release whose file has less than this in common with the file does not fit
 _FITS = 0.8
 
-_FOREIGN: WeakKeyDictionary[Program, set[str]] = WeakKeyDictionary()
-
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -42,7 +39,11 @@ class Fit:
 
 def is_foreign(program: Program, path: str) -> bool:
     """Whether the imports of a file have shown that it belongs to another release, so that no more need be said."""
-    return path in _FOREIGN.get(program, ())
+    return path in program.derived(_foreign_files)
+
+
+def _foreign_files(_: Program) -> set[str]:
+    return set()
 
 
 def foreign_fault(context: Context, program: Program, subject: Subject, weighed: Sequence[Weighed]) -> Fault | None:
@@ -61,7 +62,7 @@ def foreign_fault(context: Context, program: Program, subject: Subject, weighed:
     distinct = {(one.problem.missing.module, one.problem.missing.name) for one in fatal}
     if fit is None and (len(distinct) < _MANY or likeness >= _OWN):
         return None
-    _FOREIGN.setdefault(program, set()).add(subject.path)
+    program.derived(_foreign_files).add(subject.path)
     return _fault(context, program, subject, [one for one in weighed if one.problem.missing], fit, len(distinct))
 
 

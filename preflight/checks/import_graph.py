@@ -28,6 +28,7 @@ class ImportGraph:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._edges: dict[str, frozenset[str]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
 
     def edges(self, name: str) -> frozenset[str]:
         """The modules of the tree that importing ``name`` may import at once, the packages above them included."""
@@ -87,16 +88,15 @@ class ImportGraph:
             return None
         return ".".join([*package[: len(package) - level + 1], *([name] if name else [])])
 
-    def _known(self, name: str) -> Iterable[str]:
+    def _known(self, name: str) -> tuple[str, ...]:
         """The module and the packages above it, as far as they are the tree's."""
-        finder = self._program.finder
-        if not finder.find(name.partition(".")[0]).in_tree:
-            return
-        while name:
-            spec = finder.find(name)
-            if spec.found and spec.in_tree:
-                yield name
-            name = name.rpartition(".")[0]
+        known = self._names.get(name)
+        if known is None:
+            above = name.rpartition(".")[0]
+            spec = self._program.finder.find(name)
+            own = (name,) if spec.found and spec.in_tree else ()
+            known = self._names[name] = own + (self._known(above) if above else ())
+        return known
 
 
 def _is_deferred(data: bytes, start: int) -> bool:

@@ -14,7 +14,6 @@ from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
 if TYPE_CHECKING:
     from preflight.checks.context import Context
-    from preflight.checks.inference.texts import Texts
     from preflight.program import Class, Module, Program
 
 
@@ -28,12 +27,12 @@ class Reach:
     patched: frozenset[str]
 
 
-def reach_of(context: Context, program: Program, texts: Texts) -> Reach:
+def reach_of(context: Context, program: Program) -> Reach:
     """What this run looks at: with a patched file whose code is the release's own there is nothing new to see."""
-    return reach_from(context, program, texts, changed_paths(context))
+    return reach_from(context, program, changed_paths(context))
 
 
-def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable[str]) -> Reach:
+def reach_from(context: Context, program: Program, paths: Iterable[str]) -> Reach:
     """What a run that checks these files looks at."""
     modules: dict[str, Module] = {}
     for path in paths:
@@ -43,18 +42,18 @@ def reach_from(context: Context, program: Program, texts: Texts, paths: Iterable
         if module is not None and module.hole is None:
             modules[module.name] = module
     patched = frozenset(file.path for file in context.tree.facts.patched)
-    dependents = () if looks_at_all(context) else tuple(_dependents(program, texts, modules))
+    dependents = () if looks_at_all(context) else tuple(_dependents(program, modules))
     return Reach(tuple(modules.values()), dependents, patched)
 
 
-def _dependents(program: Program, texts: Texts, modules: dict[str, Module]) -> Iterator[Module]:
+def _dependents(program: Program, modules: dict[str, Module]) -> Iterator[Module]:
     """Modules that import something of these, directly or through a package that hands it on."""
     seen: set[str] = set(modules)
     waiting = list(modules.values())
     while waiting:
         module = waiting.pop()
         word = module.name.rpartition(".")[2]
-        for other in texts.modules_with(word):
+        for other in program.texts.modules_with(word):
             if other.name in seen or other.hole is not None:
                 continue
             imported = [item for item in other.facts.imports if _names(program, other, item, module.name)]

@@ -86,7 +86,7 @@ def _names_gone(context: Context, program: Program, subjects: Subjects, path: st
 def _asked(program: Program, name: str) -> Iterator[str]:
     """The names that other files import from a module."""
     parent, _, last = name.rpartition(".")
-    for module in program.modules_with(last):
+    for module in program.texts.modules_with(last):
         data = program.loader.data(module.spec)
         if not isinstance(data, bytes):
             continue
@@ -102,7 +102,7 @@ def _find_users(program: Program, subjects: Subjects, gone: list[Removed]) -> No
     """Fill in who misses what."""
     home = gone[0].module
     word = home.rpartition(".")[2]
-    if not any(_imports(module, home) for module in program.modules_with(word)):
+    if not any(_imports(module, home) for module in program.texts.modules_with(word)):
         return  # nobody imports the module at all, so nobody can hand its names on
     wanted = {_key(one): one for one in gone}
     words = {one.name or word for one in gone}

@@ -84,7 +84,7 @@ def _parse(file: Path, raw: bytes) -> dict[str, Any]:
     from preflight.toml import TomlError, parse_toml
 
     try:
-        return parse_toml(raw.decode("utf-8"))
+        return parse_toml(raw.decode("utf-8-sig"))  # editors of Windows put a mark at the start
     except (TomlError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} is not valid TOML: {error}", "correct it at that place") from error
 
@@ -127,6 +127,8 @@ def _texts(file: Path, table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, [])
     if isinstance(value, str):
         value = [value]
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+    if isinstance(value, list) and "" in value:
+        raise UsageError(f"{file}: {key} holds an empty text", "write what is meant, or take the empty text out")
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"{file}: {key} is {value!r}, not a list of texts", f'write {key} = ["...", "..."]')
     return tuple(value)

@@ -49,7 +49,8 @@ def find_commands(request: LaunchRequest) -> Commands:
         programs = tuple(_of_file(request.file, request.folder, given, doubts, 0))
         if not programs:
             raise LaunchError(
-                f"{request.file} runs no command of vLLM that preflight can find",
+                f"{request.file} runs no command of vLLM that preflight can find"
+                + "".join(f"; line {doubt.origin.line or 1}: {doubt.message}" for doubt in doubts[:1]),
                 "a launch is `vllm serve ...`, `python -m vllm...`, or a container of a vLLM image; "
                 "give the command itself behind `--`",
             )

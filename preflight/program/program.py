@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from preflight.program.cache import FactsCache
 from preflight.program.class_maker import ClassMaker
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from preflight.program.model_info import ModelInfos
     from preflight.program.platforms import Platforms
     from preflight.program.registry import RegistryReader
+    from preflight.program.texts import Texts
     from preflight.tree import Tree
+
+T = TypeVar("T")
 
 
 class Program:
@@ -58,6 +61,7 @@ class Program:
         self.requirements = Requirements(self)
         self._accelerator = accelerator
         self._modules: dict[str, Module] = {}
+        self._derived: dict[Callable[[Program], Any], Any] = {}
 
     # What runs code of the tree is loaded when it is asked for: a check of two files seldom needs it.
 
@@ -66,6 +70,12 @@ class Program:
         from preflight.program.evaluate.evaluator import Evaluator
 
         return Evaluator(self)
+
+    @cached_property
+    def texts(self) -> Texts:
+        from preflight.program.texts import Texts
+
+        return Texts(self)
 
     @cached_property
     def creation(self) -> Creation:
@@ -106,6 +116,14 @@ class Program:
     def beside(self, tree: Tree) -> Program:
         """The program of another tree, such as this one without its patches: same Python, same platform, same cache."""
         return Program(tree, self.loader.cache, self.platform.python, self._accelerator)
+
+    def derived(self, make: Callable[[Program], T]) -> T:
+        """What a room above makes of this program, made once. It lives as long as the program does: a table beside the
+        program, even a weak one, would keep both alive, since what is derived from a program leads back to it.
+        """
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return self._derived[make]
 
     # -- modules ------------------------------------------------------------------------------------------------------
 
@@ -170,23 +188,12 @@ class Program:
         Files are searched as text first, so that only those which hold the name are read as Python.
         """
         found: list[Definition] = []
-        for module in self.modules_with(name):
+        for module in self.texts.modules_with(name):
             bound = self.resolver.bound(module, name)
             for definition in bound.definitions if bound is not None else ():
                 if definition.module == module.name and definition.kind is not Kind.MODULE:
                     found.append(definition)
         return found
-
-    def modules_with(self, word: str) -> Iterator[Module]:
-        """Modules of the tree whose text holds ``word`` as a whole word."""
-        import re
-
-        needle = word.encode()
-        pattern = re.compile(rb"(?<![0-9A-Za-z_])" + re.escape(needle) + rb"(?![0-9A-Za-z_])")
-        for module in self.tree_modules():
-            data = self.loader.data(module.spec)
-            if isinstance(data, bytes) and needle in data and pattern.search(data):
-                yield module
 
     def lazy_attribute(self, module: Module, name: str) -> Resolution | None:
         """What the module's own ``__getattr__`` gives for ``name``; None if it has none."""

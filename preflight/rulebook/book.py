@@ -37,19 +37,25 @@ class Rulebook:
         With nothing selected all stable rules run; preview rules run only where they are selected. Between a `select`
         and an `ignore` that both hit a rule the longer one decides (`--select PF101 --ignore PF1` runs PF101), and of
         equals the `ignore`. ``facts``: rules that do not apply to the tree's versions are left out. Raises UsageError
-        for a word that hits no rule, and for selecting what was removed.
+        for a word that hits no rule, for selecting what was removed, and for words that leave no rule at all.
         """
         chosen = [_Selector.of(word, self.rules, "--select") for word in _words(select)]
         refused = [_Selector.of(word, self.rules, "--ignore") for word in _words(ignore)]
-        running = []
+        left = []
         for rule in self.rules:
             if rule.status is Status.REMOVED:
                 continue
             wanted = max((selector.strength(rule) for selector in chosen), default=int(rule.status is Status.STABLE))
             unwanted = max((selector.strength(rule) for selector in refused), default=0)
-            if wanted > unwanted and (facts is None or rule.applies_to(facts.vllm, facts.transformers, facts.python)):
-                running.append(rule)
-        return tuple(running)
+            if wanted > unwanted:
+                left.append(rule)
+        if not left and refused:  # "clear" would say that something was looked at
+            raise UsageError(
+                "--select and --ignore leave no rule to check", "leave one of them away: `preflight rules` lists all"
+            )
+        if facts is None:
+            return tuple(left)
+        return tuple(rule for rule in left if rule.applies_to(facts.vllm, facts.transformers, facts.python))
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,9 @@ def run(
         raise UsageError(
             f"the command `{command[0]}` is not on PATH", "write its full path, or activate its environment"
         )
+    _refuse_unwritable(arguments.log)
+    if arguments.health_url is not None:
+        _named_address(arguments.health_url)
     refused = gate(command)
     if refused:
         return refused
@@ -119,15 +122,31 @@ def run(
 
 def _address(url: str | None, command: Sequence[str], say: Callable[[str], None]) -> Address | None:
     """What to ask whether the launch serves; None: nobody can be asked, or somebody else would answer."""
-    from preflight.supervise.health import address_in, address_of, answers
+    from preflight.supervise.health import address_of, answers
 
-    address = address_of(command) if url is None else address_in(url)
-    if url is not None and address is None:
-        raise UsageError(f"--health-url {url} is no http address", "write it like http://localhost:8000/health")
+    address = address_of(command) if url is None else _named_address(url)
     if address is not None and answers(address):
         say(f"something answers at {address.url} already; whether this launch serves is told by its log alone")
         return None
     return address
+
+
+def _named_address(url: str) -> Address:
+    from preflight.supervise.health import address_in
+
+    address = address_in(url)
+    if address is None:
+        raise UsageError(f"--health-url {url} is no http address", "write it like http://localhost:8000/health")
+    return address
+
+
+def _refuse_unwritable(log: str | None) -> None:
+    """Refuse a named log that cannot be written before anything is checked; it is made only when a launch starts."""
+    if log is None:
+        return
+    path = Path(log)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PreflightError(f"The log {log} cannot be written.", "Name another file with --log FILE.")
 
 
 def _tell(reader: LogReader, stderr: TextIO, rules: Callable[[], Rulebook], colour: bool, width: int) -> None:

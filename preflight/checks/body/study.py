@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from preflight.checks.body.flow import Flow
 from preflight.checks.body.moment import Moment
@@ -340,12 +339,6 @@ class Studies:
         return known
 
 
-_STUDIES: WeakKeyDictionary[Program, Studies] = WeakKeyDictionary()
-
-
 def studies_of(program: Program) -> Studies:
     """The studies that all checks of a run share."""
-    found = _STUDIES.get(program)
-    if found is None:
-        found = _STUDIES[program] = Studies(program)
-    return found
+    return program.derived(Studies)

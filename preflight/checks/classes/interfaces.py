@@ -254,7 +254,7 @@ def _is_structural(survey: Survey, cls: Class, interface: Class) -> bool:
 
 def _usual(survey: Survey, interface: Class, name: str, besides: Class) -> bool:
     """Whether the classes of the tree that define the method have the interface, nearly all of them."""
-    texts = survey.inference.texts
+    texts = survey.program.texts
     files = texts.matching(rf"\bdef {re.escape(name)}\(".encode(), name)
     word = interface.name.encode()
     if sum(1 for module in files if word in texts.of(module)) < len(files) / 2:

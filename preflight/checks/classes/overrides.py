@@ -261,8 +261,8 @@ def callers_of(survey: Survey, name: str) -> Iterator[Caller]:
     They are looked for as text, and only the call itself is parsed: the files that hold them are large.
     """
     needle = f".{name}(".encode()
-    for module in survey.inference.texts.modules_with(name):
-        data = survey.inference.texts.of(module)
+    for module in survey.program.texts.modules_with(name):
+        data = survey.program.texts.of(module)
         at = data.find(needle)
         while at >= 0:
             end = at + len(needle)

@@ -156,20 +156,20 @@ class Protocols:
     def _rarely_together(self, asked: Asked) -> bool:
         """Whether few of the files that name the interface name the member: then it is optional. It spares reading
         all of them."""
-        texts = self._survey.inference.texts
+        texts = self._survey.program.texts
         files = [m for m in texts.modules_with(asked.interface.name) if m.name != asked.interface.module]
         naming = set(texts.modules_with(asked.name))
         return len(files) >= _ENOUGH and sum(1 for module in files if module in naming) < len(files) / 4
 
     def _is_called(self, asked: Asked) -> bool:
         called = rf"\.{re.escape(asked.name)}\(".encode()
-        return bool(self._survey.inference.texts.matching(called, asked.name))
+        return bool(self._survey.program.texts.matching(called, asked.name))
 
     def claiming(self, interface: Class) -> tuple[Class, ...]:
         """Classes of the tree that have the interface and that objects are made of."""
         if interface not in self._claiming:
             found: list[Class] = []
-            for module in self._survey.inference.texts.modules_with(interface.name):
+            for module in self._survey.program.texts.modules_with(interface.name):
                 if module.name == interface.module:
                     continue
                 for cls in self._survey.classes_in(module):

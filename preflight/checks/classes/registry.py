@@ -235,9 +235,9 @@ def _is_imported(survey: Survey, module: Module) -> bool:
     """Whether another file of the tree imports the module, which is then one that others make use of."""
     name = module.name.rpartition(".")[2]
     importing = rf"(?:from|import)[ \t][^\n]*\b{re.escape(name)}\b".encode()
-    return any(other.name != module.name for other in survey.inference.texts.matching(importing, name))
+    return any(other.name != module.name for other in survey.program.texts.matching(importing, name))
 
 
 def _is_used(survey: Survey, cls: Class) -> bool:
     """Whether other files of the tree name the class."""
-    return any(module.name != cls.module for module in survey.inference.texts.modules_with(cls.name))
+    return any(module.name != cls.module for module in survey.program.texts.modules_with(cls.name))

@@ -60,7 +60,7 @@ def _faults(survey: Survey) -> Iterator[Fault]:
     }
     called = re.compile(rb"\b(?<!class )(?:" + b"|".join(re.escape(name.encode()) for name in names) + rb")\s*\(")
     for module in survey.reach.dependents if names else ():
-        if called.search(survey.inference.texts.of(module)):
+        if called.search(survey.program.texts.of(module)):
             yield from _in_module(survey, module, own=False)
     yield from check_methods(survey, survey.classes())
 

@@ -15,7 +15,6 @@ from preflight.checks.classes.protocols import Protocols
 from preflight.checks.inference.attributes import Attributes
 from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
-from preflight.checks.inference.texts import Texts
 from preflight.checks.inference.tracing import Tracing
 from preflight.checks.reach import Reach, classes_of, reach_from, reach_of
 from preflight.checks.released import released_tree
@@ -98,7 +97,7 @@ class Survey:
         if known is None:
             found = [
                 other
-                for module in self.inference.texts.modules_with(cls.name)
+                for module in self.program.texts.modules_with(cls.name)
                 for other in classes_of(self.program, module)
                 if other is not cls and cls in other.mro
             ]
@@ -110,13 +109,13 @@ class Survey:
         if self.registered(cls) or not self.subclasses(cls):
             return False
         made = rf"(?<![\w.])(?<!class )(?:\w+\.)*{re.escape(cls.name)}\(".encode()
-        return not self.inference.texts.matching(made, cls.name)
+        return not self.program.texts.matching(made, cls.name)
 
     def readers(self, name: str) -> tuple[Class, ...]:
         """The classes of the tree one of whose own methods reads ``self.name``."""
         if name not in self._readers:
             found: list[Class] = []
-            for module in self.inference.texts.matching(rf"\bself\.{re.escape(name)}\b".encode(), name):
+            for module in self.program.texts.matching(rf"\bself\.{re.escape(name)}\b".encode(), name):
                 for cls in self.classes_in(module):
                     if self._reads_itself(cls, name):
                         found.append(cls)
@@ -190,9 +189,8 @@ class Survey:
 def survey_of(context: Context, paths: Iterable[str] | None = None) -> Survey:
     """Make the view of a run, or of one that checks these files and no others."""
     program = context.load_program()
-    texts = Texts(program)
-    inference = Inference(program, Code(program, context.sources), texts)
-    reach = reach_of(context, program, texts) if paths is None else reach_from(context, program, texts, paths)
+    inference = Inference(program, Code(program, context.sources))
+    reach = reach_of(context, program) if paths is None else reach_from(context, program, paths)
     return Survey(context, program, reach, inference.code, inference, Attributes(inference))
 
 

@@ -142,7 +142,7 @@ class Attributes:
         return any(not use.stores for _, text in self._files_with(name) for use in _uses(text, name))
 
     def _files_with(self, name: str) -> Iterator[tuple[Module, str]]:
-        for module in self._inference.texts.modules_with(name):
+        for module in self._inference.program.texts.modules_with(name):
             yield module, self._inference.code.source(module.path or "").text or ""
 
 

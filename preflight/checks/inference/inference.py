@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.inference.bodies import Binding, Body
 from preflight.checks.inference.objects import Objects, is_super
-from preflight.checks.inference.texts import Texts
 from preflight.checks.inference.values import (
     PENDING,
     Alternatives,
@@ -66,10 +65,9 @@ _NO_OBJECT = re.compile(
 class Inference:
     """Answers for one program; what was asked once is kept."""
 
-    def __init__(self, program: Program, code: Code, texts: Texts) -> None:
+    def __init__(self, program: Program, code: Code) -> None:
         self.program = program
         self.code = code
-        self.texts = texts
         self.objects = Objects(program, code)
         self._attributes: dict[object, Alternatives] = {}
         self._results: dict[object, Alternatives] = {}

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from preflight.program import Module, Program
+    from preflight.program.modules import Module
+    from preflight.program.program import Program
 
 #: stands between two files; no word reaches over it
 _BETWEEN = b"\n\0\n"
