@@ -12,8 +12,8 @@ from preflight.program.facts import Assign, FunctionFacts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from preflight.checks.inference.texts import Texts
     from preflight.program import Class, Module, Program
+    from preflight.program.texts import Texts
 
 #: the base of every config that is read from a ``config.json``, under both of its names (transformers)
 _BASES = frozenset({"PretrainedConfig", "PreTrainedConfig"})

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from preflight.checks.configs.known import ConfigClasses
-    from preflight.checks.inference.texts import Texts
     from preflight.program import Class, Program
+    from preflight.program.texts import Texts
 
 _LIBRARY = "transformers"
 _TABLES = "transformers.models.auto"

@@ -77,7 +77,7 @@ def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
 def _is_undeclared(view: View, read: Read) -> bool:
     """Whether none of the classes that the config may be of has the attribute, and no code sets or asks for it."""
     name, classes = read.name, view.classes
-    if not all(classes.of_model(cls) or classes.of_engine(cls) for cls in read.classes):
+    if not all(classes.of_model(cls) or (_is_named(read, cls) and classes.of_engine(cls)) for cls in read.classes):
         return False
     if not all(classes.lacks_everywhere(cls, name) for cls in read.classes):
         return False
@@ -87,6 +87,13 @@ def _is_undeclared(view: View, read: Read) -> bool:
         known = is_set(view.texts, name) or not classes.library or classes.anywhere(name)
         return not known and not _is_known_in_tree(view, name)
     return not is_set(view.texts, name, aside=view.others(read.module))
+
+
+def _is_named(read: Read, cls: Class) -> bool:
+    """Whether the expression has the name of the class (``cache_config``): of another name an annotation may be wrong,
+    and nobody notices."""
+    spelt = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.name).lower()
+    return ast.unparse(read.node.value).rpartition(".")[2] == spelt
 
 
 def _is_asked_for(view: View, read: Read) -> bool:

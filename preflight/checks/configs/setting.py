@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from preflight.checks.inference.texts import Texts
+    from preflight.program.texts import Texts
 
 
 def is_set(texts: Texts, name: str, *, keys: bool = True, aside: frozenset[str] = frozenset()) -> bool:

@@ -14,7 +14,6 @@ from preflight.checks.configs.known import ConfigClasses
 from preflight.checks.configs.models import ModelConfigs
 from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
-from preflight.checks.inference.texts import Texts
 from preflight.checks.inference.values import Env
 from preflight.checks.reach import classes_of, function_facts
 from preflight.model import FileState
@@ -32,9 +31,9 @@ class View:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.program: Program = context.load_program()
-        self.texts = Texts(self.program)
+        self.texts = self.program.texts
         self.code = Code(self.program, context.sources)
-        self.inference = Inference(self.program, self.code, self.texts)
+        self.inference = Inference(self.program, self.code)
         self.classes = ConfigClasses(self.program, self.texts)
         models = ModelConfigs(self.program, self.texts, self.classes)
         self.configs = Configs(self.program, self.inference, self.classes, models)
