@@ -21,6 +21,8 @@ _DEPTH = 16
 _UNIONS = ("Optional", "Union")
 #: a method of the base of all configs that gives a nested one (transformers)
 _PART_OF = "get_text_config"
+#: how a name ends that stands for a config
+_CONFIG = "config"
 
 
 class Configs:
@@ -110,9 +112,17 @@ class Configs:
     def _parameter(self, name: str, body: Body, module: Module) -> tuple[Class, ...] | None:
         arguments = body.node.args if not isinstance(body.node, ast.Module) else None
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arguments is not None else ():
-            if one.arg == name:
-                return self.annotated(one.annotation, module) if one.annotation is not None else None
+            if one.arg != name:
+                continue
+            if one.annotation is not None:
+                return self.annotated(one.annotation, module)
+            return self._some_config() if name.endswith(_CONFIG) else None
         return None
+
+    def _some_config(self) -> tuple[Class, ...] | None:
+        """What is called a config, and nothing says of which model."""
+        base = self._classes.base()
+        return (base,) if base is not None else None
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -150,7 +160,9 @@ class Configs:
                 return self.annotated(node, self._program.module(base.module)) if node is not None else None
         if self._classes.of_model(cls):
             nested = self._classes.nested(cls, name)
-            return self._named(*reversed(nested)) if nested is not None else None
+            if nested is not None:
+                return self._named(*reversed(nested))
+            return self._some_config() if self._classes.is_base(cls) and name.endswith(_CONFIG) else None
         if not self._inference.in_tree(cls):
             return None
         setters = self._inference.objects.plain_setters(cls, name)

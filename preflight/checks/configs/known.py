@@ -40,6 +40,15 @@ class ConfigClasses:
         """Whether the class is the base of all configs, which says nothing of the model."""
         return cls.name in _BASES and cls.module.partition(".")[0] == _HOME
 
+    def base(self) -> Class | None:
+        """The base of all configs; None where the sources of transformers are not at hand."""
+        for name in sorted(_BASES):
+            only = self._program.resolve(_BASE_MODULE, name).only
+            cls = self._program.class_of(only) if only is not None else None
+            if cls is not None and self.is_base(cls):
+                return cls
+        return None
+
     def of_model(self, cls: Class) -> bool:
         """Whether objects of the class are made of a ``config.json``."""
         return any(self.is_base(base) for base in cls.mro)

@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     from preflight.checks.inference.values import Env
     from preflight.program import Class, Module
 
-#: how an expression ends that names a config
-_NAMED_CONFIG = re.compile(r"config(?:\(\))?$")
 #: what stands before an attribute of a config, or of anything else by this name
 _RECEIVER = rb"(?:config\w*|\b%s)(?:\(\))?\."
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One attribute that code reads of a config. ``classes``: what the config is an object of; none where only its own
-    name says that it is a config."""
+    """One attribute that code reads of a config. ``classes``: what the config is an object of."""
 
     module: Module
     place: Place
@@ -70,8 +67,8 @@ def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
             if node.attr.startswith("__") or view.released_has(module.path or "", node.attr, before):
                 continue
             classes = view.configs.of(node.value, env)
-            if classes or (classes is None and _NAMED_CONFIG.search(ast.unparse(node.value))):
-                yield Read(module, place, node, env, classes or ())
+            if classes:
+                yield Read(module, place, node, env, classes)
 
 
 def _is_undeclared(view: View, read: Read) -> bool:
@@ -83,7 +80,7 @@ def _is_undeclared(view: View, read: Read) -> bool:
         return False
     if _is_asked_for(view, read):
         return False
-    if not read.classes or any(classes.is_base(cls) for cls in read.classes):
+    if any(classes.is_base(cls) for cls in read.classes):
         known = is_set(view.texts, name) or not classes.library or classes.anywhere(name)
         return not known and not _is_known_in_tree(view, name)
     return not is_set(view.texts, name, aside=view.others(read.module))
