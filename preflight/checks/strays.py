@@ -1,0 +1,76 @@
+"""New files of a tree that nothing in it leads to: what is wrong with them stops no launch that can be seen."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from preflight.model import FileState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from preflight.checks.context import Context
+    from preflight.program import Module, Program
+
+#: what a package says that takes whatever modules its folder holds
+_TAKES_ALL = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|glob|rglob|iterdir)\b")
+
+
+def is_stray(context: Context, path: str) -> bool:
+    """Whether a file is new, and no import statement and no text of the tree names it."""
+    if path.endswith("/__init__.py") or not _is_new(context, path):
+        return False
+    program = context.load_program()
+    name = program.finder.name_of(path)
+    if name is None or name.endswith(".__main__") or _is_in_launch(context, name.rpartition(".")[2]):
+        return False
+    return not _is_named(program, name, path) and not any(
+        _TAKES_ALL.search(program.texts.of(module)) for module in _around(program, name)
+    )
+
+
+def _is_new(context: Context, path: str) -> bool:
+    states = {file.path: file.state for file in context.tree.facts.patched}
+    if states.get(path) not in (FileState.ADDED, FileState.OVERLAY) or context.tree.reference is None:
+        return False
+    return context.tree.pristine(path) is None
+
+
+def _is_in_launch(context: Context, last: str) -> bool:
+    """Whether the launch itself names the module: ``--worker-cls vllm.mine.Worker``."""
+    if context.launch is None:
+        return False
+    texts = (*context.launch.arguments, *context.launch.environment.values())
+    return any(re.search(rf"(?<!\w){re.escape(last)}(?!\w)", text) for text in texts)
+
+
+def _is_named(program: Program, name: str, path: str) -> bool:
+    """Whether another file of the tree imports the module, or has its name in a text."""
+    last = name.rpartition(".")[2]
+    text = re.compile(rb"[\"'][\w.:/-]*(?<!\w)" + re.escape(last.encode()) + rb"(?!\w)[\w.:/-]*[\"']")
+    for module in program.texts.modules_with(last):
+        if module.path == path:
+            continue
+        if module.hole is not None or text.search(program.texts.of(module)) or _imports(module, name):
+            return True
+    return False
+
+
+def _imports(module: Module, name: str) -> bool:
+    """Whether an import statement of the module, wherever it stands, names ``name``."""
+    for item in module.facts.imports:
+        found = module.absolute(item)
+        if found is not None and (found == name or (item.name is not None and f"{found}.{item.name}" == name)):
+            return True
+    return False
+
+
+def _around(program: Program, name: str) -> Iterator[Module]:
+    """The modules beside one, and the packages above it."""
+    package = name.rpartition(".")[0]
+    for other in sorted(program.finder.submodules(package)):
+        yield program.module(f"{package}.{other}")
+    while package:
+        yield program.module(package)
+        package = package.rpartition(".")[0]
