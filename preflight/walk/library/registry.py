@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk.derived import Derived, apply
+from preflight.walk.origins import derived
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -363,9 +364,9 @@ class Library:
 # --- helpers for the functions of libraries ---
 
 
-def pure(name: str, host: Callable[..., Any]) -> Implementation:
+def pure(name: str, host: Callable[..., Any], receiver: Value | None = None) -> Implementation:
     """An implementation that runs a pure function of the host when all arguments are known, and knows nothing
-    otherwise.
+    otherwise. ``receiver`` is the value whose method it is.
     """
     from preflight.walk.iteration import NotConcrete
 
@@ -402,7 +403,7 @@ def pure(name: str, host: Callable[..., Any]) -> Implementation:
             )
             return machine.unknown(reason)
         try:
-            return machine.value(host(*hosts, **named))
+            return machine.value(host(*hosts, **named), derived(*every if receiver is None else (receiver, *every)))
         except Raised:
             raise
         except Exception as error:
