@@ -109,7 +109,16 @@ def _text_of_instance(machine: Machine, value: Instance, quoted: bool) -> str | 
 
 
 def shown(machine: Machine, value: Value) -> str | None:
-    """The text of an exception or message as far as it is known, for people."""
+    """The text of an exception or message as far as it is known, for people; no way of the program depends on it."""
+    looks = machine.repeats.looks
+    watching, looks.open = looks.open, []
+    try:
+        return _shown(machine, value)
+    finally:
+        looks.open = watching
+
+
+def _shown(machine: Machine, value: Value) -> str | None:
     if isinstance(value, Unknown):
         return value.text
     try:
@@ -121,8 +130,8 @@ def shown(machine: Machine, value: Value) -> str | None:
     if isinstance(value, Instance):
         arguments = value.content.get("args")
         if isinstance(arguments, Seq) and arguments.content:
-            return shown(machine, arguments.content[0])
+            return _shown(machine, arguments.content[0])
     if isinstance(value, OneOf):
-        parts = [shown(machine, option) for option in value.options]
+        parts = [_shown(machine, option) for option in value.options]
         return " or ".join(part for part in parts if part)
     return None
