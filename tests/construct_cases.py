@@ -2,8 +2,7 @@
 the model, or what it raised and where.
 
 ``python -m tests.construct_cases FILE[:start:stop:step] ...`` runs cases of files in ``fixtures/cases`` and prints what
-does not agree; ``-v`` prints all that was said, ``--short`` leaves the parser
-out.
+does not agree; ``-v`` prints all that was said.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,21 +23,9 @@ from preflight.launch.request import LaunchRequest
 from preflight.model import Fault, Severity, Undecided
 from preflight.program import Program
 from preflight.tree import Tree
-from preflight.walk import entries
 from preflight.walk.following import Followed, follow
 from tests.walk_cases import CASES, MACHINE, tree_of
 
-#: entry points without the parser: three quarters of a walk, which says nothing of a model
-SHORT = """
-
-def make_parser():
-    return None
-
-
-def parse(parser, argv):
-    from vllm.engine.arg_utils import AsyncEngineArgs
-    return AsyncEngineArgs(model=argv[0], skip_tokenizer_init=True, dtype="bfloat16", enforce_eager=True)
-"""
 FLAGS = ("--skip-tokenizer-init", "--dtype", "bfloat16", "--enforce-eager")
 
 
@@ -110,18 +96,11 @@ def told(built: Built) -> None:
                 print(f"   doubt: {one.id} x{one.count}: {one.message[:200]} ({one.path}:{one.line})")
 
 
-def shorten(set_to: Callable[[Any, str, str], None] = setattr) -> None:
-    """From now on walks do not go through the parser; flags other than those of the cases have no effect."""
-    set_to(entries, "TEXT", entries.TEXT + SHORT)
-
-
 def main() -> None:
     """Run files of cases; every third number of a slice may follow a name: ``FILE:0:90:3``."""
     verbose = "-v" in sys.argv
-    if "--short" in sys.argv:
-        shorten()
     for argument in sys.argv[1:]:
-        if argument in ("-v", "--short"):
+        if argument == "-v":
             continue
         file, _, bounds = argument.partition(":")
         chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.construct_cases import build, shorten, told
+from tests.construct_cases import build, told
 from tests.walk_cases import CASES, tree_of
 
 
@@ -43,7 +43,6 @@ def main() -> None:
     configs = (CASES / f"configs-{version}.json").read_text() if not name.endswith(".json") else ""
     config = json.loads(Path(name).read_text()) if name.endswith(".json") else json.loads(configs)[name]
     chosen = slice(*(int(part) if part else None for part in rest[0].split(":"))) if rest else slice(None)
-    shorten()
     tree, program = tree_of(version)
     for path in [(), *paths(config)][chosen]:
         gc.collect()

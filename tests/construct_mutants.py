@@ -31,9 +31,9 @@ from preflight.tree import Tree
 from preflight.walk.modules import SourceModule
 from preflight.walk.preparation import prepare
 from preflight.walk.report import faults
-from preflight.walk.stages import Scope, walk_launch
+from preflight.walk.stages import walk_launch
 from preflight.walk.world import ProgramWorld
-from tests.construct_cases import FLAGS, shorten
+from tests.construct_cases import FLAGS
 from tests.walk_cases import CASES, MACHINE, tree_of
 
 
@@ -72,7 +72,7 @@ def walked(tree: Tree, program: Program, config: dict[str, Any], mutant: dict[st
         prepared = prepare(launch, tree, program, MACHINE)
         assert not isinstance(prepared, Undecided)
     world = MutantWorld(program, mutant["path"], text)
-    walk = walk_launch(world, prepared.argv, prepared.files, prepared.assumptions, Scope(construct=True))
+    walk = walk_launch(world, prepared.argv, prepared.files, prepared.assumptions, given=prepared.given)
     return list(faults(walk, prepared.assumptions.defaults))
 
 
@@ -116,7 +116,6 @@ def main() -> None:
     parser.add_argument("--walk-only", action="store_true")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    shorten()
     mutants = [json.loads(line) for line in (CASES / options.file).read_text().splitlines()]
     mutants = [
         mutant for mutant in mutants if options.op in (None, mutant["op"]) and options.only in (None, mutant["verdict"])
