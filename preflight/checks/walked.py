@@ -28,7 +28,12 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
     if isinstance(followed, Undecided):
         yield followed
         return
-    yield from followed.found
+    if context.tree.outside:
+        from preflight.checks.beside_walk import as_patched
+
+        yield from as_patched(context, followed.found)
+    else:
+        yield from followed.found
     yield from assumed(followed.walk, followed.assumptions)
 
 
