@@ -91,6 +91,23 @@ SCRIPTS = {
         'p = Path("vllm/toy.py")\ns = p.read_text()\nhead, sep, tail = s.partition("limit = 3\\n")\nassert sep\n'
         'new = "added = 1\\n"\np.write_text(f"{head}{sep}{new}{tail}")\n'
     ),
+    "options": (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--root", default="vllm", help="site-packages/vllm")\n'
+        'parser.add_argument("--dry-run", action="store_true")\nargs = parser.parse_args()\n'
+        'p = Path(args.root) / "toy.py"\ntext = p.read_text().replace("limit = 3", "limit = 4")\n'
+        'if args.dry_run or "--check" in sys.argv:\n    print(text)\nelse:\n    p.write_text(text)\n'
+    ),
+    "records": (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Edit:\n    file: str\n    old: str\n    new: str\n"
+        '    count: int = 1\n\n\nEDITS = [Edit("vllm/toy.py", "limit = 3", "limit = 4"), '
+        'Edit(file="vllm/sub/other.py", old="first = 1", new="first = 2", count=2)]\nfor edit in EDITS:\n'
+        "    p = Path(edit.file)\n    p.write_text(p.read_text().replace(edit.old, edit.new, edit.count))\n"
+    ),
+    "logged": (
+        'import logging\nlog = logging.getLogger("patch")\nfor name in ("vllm/toy.py",):\n    log.info("patching %s", name)\n'
+        '    p = Path(name)\n    p.write_text(p.read_text().replace("limit", "maximum"))\n    log.info(f"patched {p}")\n'
+    ),
     "removed": 'os.remove("vllm/sub/other.py")\n',
 }
 

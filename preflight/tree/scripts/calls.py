@@ -14,6 +14,7 @@ from preflight.tree.scripts.files import ANYWHERE, TREE, Files, Place
 from preflight.tree.scripts.outcome import GaveUp, Made
 from preflight.tree.scripts.texts import TooMuch, TreeText, checked_pattern
 from preflight.tree.scripts.values import (
+    ArgumentParser,
     Bound,
     Function,
     Handle,
@@ -21,6 +22,8 @@ from preflight.tree.scripts.values import (
     ModuleOfTree,
     Named,
     Raised,
+    Record,
+    RecordClass,
     Returned,
     Scope,
     Unknown,
@@ -50,6 +53,8 @@ _SILENT = words(
     shutil.copystat logging.basicConfig py_compile.compile ast.parse builtins.compile time.sleep
     importlib.invalidate_caches compileall.compile_dir compileall.compile_file"""
 )
+#: methods, of whatever object, that only say something
+_TALKS = words("info debug warning error critical exception log echo print add_argument_group set_defaults")
 _BUILTINS: dict[str, Callable[..., Value]] = {
     "len": len, "str": str, "int": int, "bool": bool, "list": list, "tuple": tuple, "dict": dict, "set": set,
     "frozenset": frozenset, "sum": sum, "min": min, "max": max, "repr": repr, "abs": abs, "zip": zip,
@@ -94,6 +99,8 @@ class Calls:
                 return self._unknown_call(node, arguments)
             keywords[keyword.arg] = self.value(keyword.value)
         line = node.lineno + self.shift
+        if isinstance(target, RecordClass):
+            return self._made(target, arguments, keywords)
         if isinstance(target, Function):
             return self._enter(target, arguments, keywords, node)
         if isinstance(target, Named):
@@ -102,8 +109,17 @@ class Calls:
             return self._method(target.owner, target.name, arguments, keywords, node, line)
         return self._unknown_call(node, [*arguments, *keywords.values()])
 
+    def _made(self, cls: RecordClass, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        """An object of a class that only has fields."""
+        fields = {**cls.defaults, **dict(zip(cls.fields, arguments, strict=False)), **keywords}
+        if len(arguments) > len(cls.fields) or set(fields) != set(cls.fields):
+            return Unknown(f"the arguments of {cls.name} do not fit")
+        return Record({name: fields[name] for name in cls.fields})
+
     def _unknown_call(self, node: ast.Call, arguments: Sequence[Value]) -> Value:
         """A call that is not followed: it must not be able to change a file of the tree."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TALKS:
+            return Unknown(f"what `{ast.unparse(node.func)[:60]}` gives is not known")
         for value in arguments:
             if isinstance(value, Handle) or (isinstance(value, (str, PurePosixPath)) and self._is_of_tree(value)):
                 raise GaveUp(
@@ -169,6 +185,8 @@ class Calls:
             return None
         if name in ("sys.exit", "builtins.exit", "builtins.quit", "os._exit"):
             self.exits(arguments[0] if arguments else None)
+        if name == "argparse.ArgumentParser":
+            return ArgumentParser()
         if name in ("builtins.open", "io.open", "codecs.open"):
             return self._open(arguments, keywords)
         if module == "re":
@@ -401,6 +419,14 @@ class Calls:
     ) -> Value:
         if isinstance(owner, Handle):
             return self._of_handle(owner, name, arguments)
+        if isinstance(owner, ArgumentParser):
+            if name == "add_argument":
+                owner.add(arguments, keywords)
+                return None
+            if name in ("parse_args", "parse_known_args"):
+                given = Record(dict(owner.defaults))
+                return given if name == "parse_args" else (given, [])
+            return Unknown(f"{name} of an argument parser is not followed")
         if isinstance(owner, PurePosixPath):
             return self._of_path(owner, name, arguments, keywords, node)
         if isinstance(owner, re.Pattern):
