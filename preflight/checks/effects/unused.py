@@ -58,7 +58,7 @@ def _is_named(context: Context, program: Program, module: Module) -> bool:
     word = re.compile(rb"(?<!\w)" + re.escape(last.encode()) + rb"(?!\w)")
     if any(word.search(file.data) for file in context.tree.outside):
         return True
-    return context.launch is not None and any(last in word.text for word in context.launch.arguments)
+    return context.launch is not None and any(last in argument for argument in context.launch.arguments)
 
 
 def _fault(context: Context, program: Program, module: Module, path: str) -> Fault:
