@@ -38,6 +38,7 @@ def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
     from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
+    from preflight.checks.configs import family as configs
     from preflight.checks.effects import family as effects
     from preflight.checks.monkey import family as monkey
 
@@ -49,6 +50,7 @@ def all_checks() -> tuple[Check, ...]:
         *family.CHECKS,
         *monkey.CHECKS,
         *effects.CHECKS,
+        *configs.CHECKS,
         *flags.CHECKS,
         *walked.CHECKS,
     )

@@ -131,6 +131,27 @@ SILENT = {
                 except AttributeError:
                     self.value = None
         """,
+    "an attribute of the same name is set on others, and the object was handed out": """\
+        def give(toy):
+            toy.value = 1
+        class Toy:
+            def __init__(self):
+                give(self)
+                self.more = self.value + 1
+        """,
+    "a decorator that puts a constructor over the other and hands nothing on": """\
+        def plain(cls):
+            def __init__(self, **kwargs):
+                self.kwargs = kwargs
+            cls.__init__ = __init__
+            return cls
+        @plain
+        class Part:
+            def __init__(self, size): ...
+        class Toy:
+            def __init__(self):
+                self.part = Part(sise=1)
+        """,
     "keywords out of a dictionary": """\
         from vllm.base import Base
         def make(options):
@@ -190,6 +211,59 @@ FOUND = {
                 self.more = self.size + 1
         """,
         ("attribute-never-set", 4, Severity.WARNING),
+    ),
+    "an attribute of the same name is set on others, and by nobody here": (
+        """\
+        def give(other):
+            other.value = 1
+        class Toy:
+            def __init__(self):
+                self.more = self.value + 1
+        """,
+        ("attribute-never-set", 5, Severity.WARNING),
+    ),
+    "a decorator that puts a constructor over the other and hands the rest on": (
+        """\
+        def timed(cls):
+            old_init = cls.__init__
+            def __init__(self, *, prefix="", **kwargs):
+                old_init(self, **kwargs)
+                self.prefix = prefix
+            cls.__init__ = __init__
+            return cls
+        @timed
+        class Part:
+            def __init__(self, size): ...
+        class Toy:
+            def __init__(self):
+                self.part = Part(
+                    prefix="part",
+                    sise=1,
+                )
+        """,
+        ("call-cannot-bind", 15, Severity.WARNING),
+    ),
+    "bases in no order, below a decorator that adds one": (
+        """\
+        class More: ...
+        def more(cls):
+            cls.__bases__ = cls.__bases__ + (More,)
+            return cls
+        class Base: ...
+        @more
+        class Toy(object, Base): ...
+        """,
+        ("mro-conflict", 7, None),
+    ),
+    "bases out of a tuple": (
+        """\
+        from vllm.base import Base
+        class Toy(*(Base,), *()):
+            def __init__(self):
+                super().__init__(1)
+                self.more = self.shrink(1)
+        """,
+        ("attribute-never-set", 5, Severity.WARNING),
     ),
     "a method of the wrong object": (
         """\

@@ -47,16 +47,32 @@ LATE = (Check(frozenset({SYNTAX_ERROR}), check_concrete),)
 
 
 def _as_reached(context: Context, item: Fault | Undecided) -> Fault | Undecided:
-    """A fault of a file that no import statement can name stops no launch: an editor's copy, ``llama-old.py``."""
+    """A fault of a file that no import statement can name, or none of this tree does, stops no launch."""
     path = item.span.path if isinstance(item, Fault) else item.path
-    if path is None or not context.tree.exists(path) or all(map(str.isidentifier, path[: -len(".py")].split("/"))):
+    if path is None or not context.tree.exists(path):
+        return item
+    grave = item.severity in (None, Severity.ERROR) if isinstance(item, Fault) else item.decisive
+    if not grave:
+        return item
+    reason = _unreached(context, path)
+    if reason is None:
         return item
     if isinstance(item, Undecided):
         return replace(item, decisive=False)
-    if item.severity in (None, Severity.ERROR):
-        why = f"{item.why}; no import statement can name this file, so a launch does without it" if item.why else None
-        return replace(item, severity=Severity.WARNING, why=why)
-    return item
+    return replace(item, severity=Severity.WARNING, why=f"{item.why}; {reason}" if item.why else reason)
+
+
+def _unreached(context: Context, path: str) -> str | None:
+    """Why a launch does without a file; None where it may need it."""
+    if not all(map(str.isidentifier, path[: -len(".py")].split("/"))):
+        return "no import statement can name this file, so a launch does without it"
+    if context.launch is None:
+        return None  # without a launch an error is what stops every launch that loads the file
+    from preflight.checks.strays import is_stray
+
+    if is_stray(context, path):
+        return "the release has no such file, and no other file of this tree names it, so a launch does without it"
+    return None
 
 
 def _is_there(context: Context, path: str) -> bool:

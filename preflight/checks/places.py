@@ -9,7 +9,7 @@ from preflight.model import Excerpt
 from preflight.syntax.excerpt import excerpt
 
 
-def column_of(lines: Sequence[str], node: ast.expr, *, end: bool = False) -> int | None:
+def column_of(lines: Sequence[str], node: ast.expr | ast.keyword, *, end: bool = False) -> int | None:
     """The column, from 1 and in characters, at which a node begins or ends; None if the line is not there."""
     line = node.end_lineno if end else node.lineno
     offset = node.end_col_offset if end else node.col_offset

@@ -19,9 +19,12 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
         return
     from preflight.walk.following import follow
     from preflight.walk.report import assumed
+    from preflight.walk.stages import Scope
 
     options = context.options
-    followed = follow(launch, context.tree, context.load_program(), options.assume, options.require_config)
+    followed = follow(
+        launch, context.tree, context.load_program(), options.assume, Scope(demanded=options.require_config)
+    )
     if isinstance(followed, Undecided):
         yield followed
         return

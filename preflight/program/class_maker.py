@@ -86,7 +86,7 @@ class ClassMaker:
         if facts is None:
             return self._opaque_bases(cls)
         module = self._program.module(cls.module)
-        written = [self._base(module, cls, expression) for expression in facts.bases]
+        written = [self._base(module, cls, expression) for base in facts.bases for expression in _spread(base)]
         protocol = any(base.cls is not None and base.cls.is_typing("Protocol") for base, _ in written)
         if facts.type_parameters and not protocol:
             written.append((Base("Generic", facts.line, facts.column, self.opaque("typing", "Generic")), True))
@@ -234,3 +234,13 @@ def _is_typing_alias(base: Base, subscripted: bool) -> bool:
     if base.cls.module in TYPING_MODULES:
         return subscripted or base.cls.name in TYPING_ALIASES
     return subscripted and _is_generic(base)
+
+
+def _spread(base: Expression) -> tuple[Expression, ...]:
+    """What a base of a class statement puts there: for ``*(A, B)`` several, for any other expression itself."""
+    if not base.text.startswith("*"):
+        return (base,)
+    node = parse_expression(base.text[1:].strip())
+    if not isinstance(node, (ast.Tuple, ast.List)) or any(isinstance(part, ast.Starred) for part in node.elts):
+        return (base,)
+    return tuple(Expression(ast.unparse(part), base.line, base.column) for part in node.elts)

@@ -111,7 +111,8 @@ class Class:
         """Let the decorators run. Code that runs meanwhile sees the class as it is so far, as in Python."""
         if not self._prepared:
             self._prepared = True
-            self._result = self._program.decorate(self)
+            self._linearize()  # a class statement that fails by its bases never gets to its decorators
+            self._result = self._program.decorate(self) if self._order_error is None else self
 
     @property
     def creation_error(self) -> str | None:

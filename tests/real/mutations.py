@@ -96,7 +96,7 @@ class Release:
                     line = lines[keyword.lineno - 1]
                     if keyword.arg and text.count(f"class {value.func.id}(") == 1 and f"{keyword.arg}=" in line:
                         lines[keyword.lineno - 1] = line.replace(f"{keyword.arg}=", f"{keyword.arg}_gone=", 1)
-                        yield Mutation(path, f"{value.func.id}({keyword.arg}=)", "".join(lines), value.lineno)
+                        yield Mutation(path, f"{value.func.id}({keyword.arg}=)", "".join(lines), keyword.lineno)
 
     @staticmethod
     def _is_plain(cls: ast.ClassDef | None) -> bool:

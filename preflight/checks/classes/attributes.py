@@ -51,8 +51,39 @@ def _own(survey: Survey, cls: Class) -> Iterator[Fault]:
     if not missing or cls.own("__new__") is not None or survey.abstract(cls):
         return
     for name, reads in missing.items():
-        if all(_in_interface_method(survey, store) for store in attributes.foreign(name)):
+        if _sure(survey, cls, reads) or all(_in_interface_method(survey, store) for store in attributes.foreign(name)):
             yield _never_set(survey, cls, name, reads)
+
+
+def _sure(survey: Survey, cls: Class, reads: list[tuple[Method, Place]]) -> list[tuple[Method, Place]]:
+    """The reads that every construction of the class runs. Nobody but the object itself can have set an attribute of
+    it then, unless it was handed out before."""
+    objects = survey.inference.objects
+    sure = [read for read in reads if read[1].sure and objects.certainly_constructs(cls, read[0])]
+    return sure if sure and not _is_handed_out(survey, cls) else []
+
+
+def _is_handed_out(survey: Survey, cls: Class) -> bool:
+    """Whether a function that runs while an object is made gives the object itself to another function."""
+    for method in survey.inference.objects.construction(cls):
+        if method.module.name != method.owner.module:
+            continue  # a decorator has put it there: it gives the object to the one that it stands for
+        for body in method.body.all():
+            for place in body.calls:
+                node = place.node
+                if not isinstance(node, ast.Call) or _only_asks(node.func):
+                    continue
+                given = (*node.args, *(keyword.value for keyword in node.keywords))
+                if any(isinstance(part, ast.Name) and part.id == body.self_name for part in given):
+                    return True
+    return False
+
+
+def _only_asks(func: ast.expr) -> bool:
+    """Whether a function does nothing to what it is given, or is the constructor of a base."""
+    if isinstance(func, ast.Name):
+        return func.id in ("isinstance", "hasattr", "getattr", "type", "id", "super", "callable")
+    return isinstance(func, ast.Attribute) and func.attr == "__init__"
 
 
 def _self_reads(survey: Survey, method: Method) -> Iterator[Place]:
@@ -88,13 +119,11 @@ def _in_interface_method(survey: Survey, store: ForeignStore) -> bool:
 
 def _never_set(survey: Survey, cls: Class, name: str, reads: list[tuple[Method, Place]]) -> Fault:
     reads.sort(key=lambda read: (read[0].owner is not cls, read[0].module.path or "", read[1].node.lineno))
-    objects = survey.inference.objects
-    sure = [read for read in reads if read[1].sure and objects.certainly_constructs(cls, read[0])]
+    sure = _sure(survey, cls, reads)
     method, place = (sure or reads)[0]
     assert isinstance(place.node, ast.Attribute)
     span = read_at = survey.code.span(method.module, place.node)
-    foreign = survey.attributes.foreign(name)
-    fatal = bool(sure) and not foreign and survey.needed.by_every_launch(cls)
+    fatal = bool(sure) and survey.needed.by_every_launch(cls)
     severity = survey.severity(fatal, cls.path, method.module.path)
     if not sure and not method.facts.name.startswith("__") and not survey.attributes.referred(method.facts.name):
         severity = survey.severity(False)  # no code of the tree runs that method
@@ -142,7 +171,7 @@ def _reasons(
     if setter is not None:
         yield f"{setter.name} sets it, in a method that does not run for a {cls.name}"
     foreign = survey.attributes.foreign(name)
-    if foreign:
+    if foreign and not _sure(survey, cls, reads):
         yield f"it is set from outside only, in {foreign[0].path}:{foreign[0].line}, which not every launch runs"
     if method.owner is not cls:
         yield f"{cls.name} inherits {method.owner.name}.{method.facts.name}, which reads it"

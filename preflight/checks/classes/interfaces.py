@@ -21,10 +21,12 @@ _ENOUGH_MEMBERS = 2
 
 
 def check_orders(survey: Survey) -> Iterator[Fault]:
-    """Classes whose bases have no common order: their statement raises."""
+    """Classes whose statement raises: their bases have no common order, or a decorator refuses them."""
     for cls in survey.classes():
         if cls.facts is not None and cls.mro_error is not None:
             yield _conflict(survey, cls)
+        elif cls.facts is not None and cls.creation_error is not None:
+            yield _refused(survey, cls, cls.facts)
 
 
 def _conflict(survey: Survey, cls: Class) -> Fault:
@@ -44,6 +46,20 @@ def _conflict(survey: Survey, cls: Class) -> Fault:
         f"Python cannot make the class {cls.name}: {cls.mro_error}",
         why="the class statement raises TypeError, so importing the file fails",
         help=help,
+        severity=survey.severity(True, *paths),
+    )
+
+
+def _refused(survey: Survey, cls: Class, facts: ClassFacts) -> Fault:
+    paths = [inner.path for inner in cls.mro if not inner.opaque]
+    names = ", ".join(f"`@{decorator.text.partition('(')[0]}`" for decorator in facts.decorators)
+    error = (cls.creation_error or "").rstrip(": ")
+    return survey.fault(
+        MRO_CONFLICT,
+        cls.span,
+        f"Python cannot make the class {cls.name}: {names or 'a base'} raises {error}",
+        why="the class statement runs this code, so importing the file fails",
+        help=f"give {cls.name} what {names or 'the base'} asks of a class",
         severity=survey.severity(True, *paths),
     )
 

@@ -14,7 +14,7 @@ from preflight.program.facts import FunctionFacts
 
 if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
-    from preflight.program import Module, Resolution
+    from preflight.program import Member, Module, Resolution, Signature
     from preflight.program.registry import RegistryEntry
 
 
@@ -173,7 +173,9 @@ def _lacks(survey: Survey, cls: Class) -> Iterator[tuple[Span, str, str]]:
                     if asked is None or (name.startswith("__") and name != "__init__"):
                         continue
                     found = cls.lookup(name)
-                    if found is None and survey.attributes.has(cls, name) is False:
+                    if (found is None and survey.attributes.has(cls, name) is False) or _of_library(
+                        survey, found, asked
+                    ):
                         near = survey.program.near(name, cls.own_names(), 1)
                         own = cls.own(near[0]) if near else None
                         if own is not None and own.line is not None:
@@ -191,6 +193,14 @@ def _lacks(survey: Survey, cls: Class) -> Iterator[tuple[Span, str, str]]:
                         others = [p.name for p in taken.parameters] if taken is not None else []
                         if lost and survey.program.near(lost[0], others):
                             yield found.span, f"has a `{name}` that takes no `{lost[0]}`", f"{name}{asked}"
+
+
+def _of_library(survey: Survey, found: Member, asked: Signature) -> bool:
+    """Whether a method is a base's outside of the tree, and takes something else (``torch.nn.Module.forward``)."""
+    taken = survey.program.member_signature(found) if found.owner.opaque else None
+    if taken is None or not taken.exact:
+        return False
+    return not all(taken.accepts_keyword(parameter.name) for parameter in asked.bound().parameters)
 
 
 # -- models that no entry leads to ------------------------------------------------------------------------------------

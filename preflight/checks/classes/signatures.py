@@ -11,6 +11,7 @@ from preflight.checks.bound import statements
 from preflight.checks.classes.ids import CANNOT_BIND, OVERRIDE
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
+from preflight.checks.places import column_of
 from preflight.checks.reach import classes_of, function_facts
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import BindProblem
@@ -146,6 +147,7 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
     node = place.node
     assert isinstance(node, ast.Call)
     call = survey.code.span(env.module, node.func)
+    passed = _passed(survey, env, node, problem) or call
     signature = f"{callee.name}{callee.signature}"
     # importing a file runs its own statements for every launch that loads it
     certain = place.sure and (runs == "import" or (runs is not None and _every_launch(survey, env.cls)))
@@ -169,7 +171,7 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
             severity=severity,
             trail=_trail(env, call, callee),
         )
-    span = call
+    span = passed
     if callee.span.path in survey.reach.patched and call.path not in survey.reach.patched:
         span = callee.span
     consequence = {
@@ -180,13 +182,23 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
     return survey.fault(
         CANNOT_BIND,
         span,
-        f"the call `{called}(...)` {'in ' + call.path + ' ' if span is not call else ''}cannot bind: "
+        f"the call `{called}(...)` {'in ' + call.path + ' ' if span is not passed else ''}cannot bind: "
         f"{callee.name} {what_is_wrong(problem)}",
         why=consequence + _on(env, callee),
         help=_help(near, wanted),
         severity=severity,
         trail=_trail(env, call, callee),
     )
+
+
+def _passed(survey: Survey, env: Env, node: ast.Call, problem: BindProblem) -> Span | None:
+    """Where a call passes the keyword that is too much."""
+    for keyword in node.keywords if problem.kind == "unexpected" else ():
+        if keyword.arg in problem.names:
+            value = survey.code.span(env.module, keyword.value)
+            column = column_of(survey.code.source(value.path).lines, keyword)
+            return Span(value.path, keyword.lineno, column, value.end_line, value.end_column)
+    return None
 
 
 def what_is_wrong(problem: BindProblem) -> str:

@@ -17,7 +17,14 @@ from preflight.checks.inference.values import (
 )
 from preflight.model import Span
 from preflight.program import CallShape, Class, Signature
-from preflight.program.facts import FunctionFacts
+from preflight.program.facts import (
+    KIND_KEYWORD_ONLY,
+    KIND_POSITIONAL_ONLY,
+    KIND_VAR_KEYWORD,
+    KIND_VAR_POSITIONAL,
+    Expression,
+    FunctionFacts,
+)
 
 if TYPE_CHECKING:
     from preflight.checks.inference.inference import Inference
@@ -106,6 +113,8 @@ def _callee(inference: Inference, kind: Kind) -> Callee | str:
         if member is not None and not inference.in_tree(member.owner):
             return f"{kind.cls.name} is made by what is outside of the tree"
         owner = member.owner if member is not None else kind.cls
+        if "__init__" in owner.changed:
+            signature = _handed_on(inference, owner, signature)
         span = _member_span(member) or kind.cls.span
         facts = member.facts if member is not None and isinstance(member.facts, FunctionFacts) else None
         return Callee(signature, f"{owner.name}.__init__", span, owner, kind.cls, "__init__", facts)
@@ -114,6 +123,37 @@ def _callee(inference: Inference, kind: Kind) -> Callee | str:
     if isinstance(kind, SuperOf):
         return "super() is no function"
     return "it is no function of the tree"
+
+
+def _handed_on(inference: Inference, cls: Class, signature: Signature) -> Signature:
+    """What a constructor takes that a decorator has put over the one of the class statement: where it hands on what
+    other keywords it is given (``old_init(self, **kwargs)``), these have to be the old one's."""
+    rest = next((parameter for parameter in signature.parameters if parameter.kind == KIND_VAR_KEYWORD), None)
+    body = inference.objects.put_there(cls, "__init__")
+    old = next(iter(cls.namespace.names.get("__init__", ())), None)
+    if rest is None or body is None or not isinstance(old, FunctionFacts) or old.decorators:
+        return signature
+    handing_on = [
+        place
+        for place in body.body.calls
+        if place.sure
+        and isinstance(place.node, ast.Call)
+        and any(
+            k.arg is None and isinstance(k.value, ast.Name) and k.value.id == rest.name for k in place.node.keywords
+        )
+    ]
+    taken = [parameter for parameter in old.parameters[1:] if parameter.kind != KIND_POSITIONAL_ONLY]
+    if len(handing_on) != 1 or any(parameter.kind == KIND_VAR_KEYWORD for parameter in taken):
+        return signature
+    named = {parameter.name for parameter in signature.parameters}
+    nothing = Expression("...", 0, 0)  # what the old one has to be given, the new one may give it
+    others = [
+        parameter._replace(kind=KIND_KEYWORD_ONLY, default=nothing)
+        for parameter in taken
+        if parameter.name not in named and parameter.kind != KIND_VAR_POSITIONAL
+    ]
+    kept = [parameter for parameter in signature.parameters if parameter is not rest]
+    return Signature((*kept, *others))
 
 
 def _call_of_object(inference: Inference, cls: Class) -> Callee | str:

@@ -86,7 +86,7 @@ class Objects:
                 break  # what a library does with its own objects is not read
             facts: object = None
             if name in base.changed:
-                found.append(self._put_there(base, name))
+                found.append(self.put_there(base, name))
                 facts = next(iter(base.namespace.names.get(name, ())), None)
             else:
                 member = base.own(name)
@@ -98,7 +98,7 @@ class Objects:
                 break
         return [method for method in found if method is not None]
 
-    def _put_there(self, cls: Class, name: str) -> Method | None:
+    def put_there(self, cls: Class, name: str) -> Method | None:
         """The function that a decorator has set on a class."""
         from preflight.program.evaluate.values import Function
 
