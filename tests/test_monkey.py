@@ -111,7 +111,14 @@ def test_what_vllm_imports_before_it_loads_plugins(tmp_path, monkeypatch):
     repo = tmp_path / "repo"
     write(repo / "plug/__init__.py", plugin.encode())
     monkeypatch.chdir(repo)
-    for group, wanted in (("vllm.general_plugins", [("PF708", 5)]), ("vllm.platform_plugins", [])):
+    for group, other, wanted in (
+        ("vllm.general_plugins", "import vllm.user\n", [("PF708", 5)]),
+        ("vllm.platform_plugins", "import vllm.user\n", []),
+        # where another process loads them first, and without the module, that one may be where it starts from
+        ("vllm.general_plugins", "", []),
+    ):
+        worker = release["vllm/engine.py"].replace("import vllm.user\n", other)
+        write(site / "vllm/worker.py", worker.encode())
         write(repo / "pyproject.toml", entry.format(group).encode())
         report = report_of(open_tree(TreeRequest(site_packages=str(site), paths=(".",)), {}))
         assert [(one.rule, one.span.line) for one in report.findings if one.rule in PATCHED] == wanted

@@ -132,23 +132,27 @@ def _general_plugins(program: Program) -> frozenset[str]:
     groups: dict[str, set[str]] = {}
     for point in program.tree.entry_points:
         groups.setdefault(point.module.partition(".")[0], set()).add(point.group)
-    return frozenset(
-        name
-        for name, found in groups.items()
-        if GENERAL_GROUP in found and all(group.startswith("vllm.") and "startup" not in group for group in found)
-    )
+    return frozenset(name for name, found in groups.items() if found == {GENERAL_GROUP})
 
 
 def loaded_before_plugins(program: Program) -> dict[str, str]:
-    """The modules of vLLM that are certainly imported where some process of it loads its plug-ins, with what does so:
-    those that the modules which call the loader import at their own start."""
-    found: dict[str, str] = {}
+    """The modules of vLLM that are certainly imported where a process of it loads its plug-ins, with what does so.
+
+    They are those that each of the modules which call the loader imports at its own start. A process may be a copy of
+    one in which the plug-ins were loaded before, so it has to be all of them; the registry's own, which asks for one
+    class, does not count.
+    """
+    registry = program.registry_reader.definition()
+    found: dict[str, str] | None = None
     for module in program.texts.matching(rf"(?<!def )\b{LOAD_PLUGINS}\(\)".encode(), LOAD_PLUGINS):
+        if registry is not None and module.name == registry.module:
+            continue
         namespace = program.resolver.namespace(module)
         own = [(module, item) for item, certain in (namespace.imports if namespace is not None else ()) if certain]
-        for name in (*_closure(program, own), module.name):
-            found.setdefault(name, f"{module.path} does before it loads plug-ins")
-    return found
+        names = {*_closure(program, own), module.name}
+        text = f"{module.path} does before it loads plug-ins"
+        found = dict.fromkeys(names, text) if found is None else {name: found[name] for name in names & found.keys()}
+    return found or {}
 
 
 def _closure(program: Program, first: Iterable[tuple[Module, Import]]) -> frozenset[str]:
