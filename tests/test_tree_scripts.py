@@ -294,6 +294,15 @@ def test_shell_that_is_not_followed_is_undecided(site, repo):
     assert all(one.path != "launch.sh" for one in tree.undecided)
 
 
+@pytest.mark.parametrize("end", ["for f in a; do true; done", "exit 1", f"grep -q nothing {PACKAGES}/vllm/toy.py"])
+def test_a_script_that_does_not_come_to_its_end_is_not_laid_over(site, repo, end):
+    step = f"sed -i s/limit/maximum/ {PACKAGES}/vllm/toy.py"
+    write(repo / "patch.sh", f"set -e\n{step}\n{end}\n".encode())
+    tree = opened(site, ".")
+    assert tree.read("vllm/toy.py") == TOY
+    assert tree.script_failures or tree.undecided
+
+
 TEXT = st.text(alphabet="ab1. \n", max_size=40)
 ATOM = st.sampled_from(
     ["a", "b", "1", ".", "[ab]", "[^a]", "^", "$", r"\.", r"\(a\)", "a*", r"b\+", "[[:digit:]]", "+"]

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from preflight.tree.compare import hunks
 from preflight.tree.diff import Mark, Marks
 from preflight.tree.gather import Given
+from preflight.tree.scripts.commands import ApplyDiff
 from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import Made, Outcome, ScriptFailure
 from preflight.tree.scripts.python import follow
-from preflight.tree.scripts.shell import ApplyDiff, follow_shell
+from preflight.tree.scripts.shell import follow_shell
 from preflight.tree.tree import Tree
 
 _DOCKER = re.compile(r"(?:Docker|Container)file(?:[.\-_].*)?$|.*\.(?:docker|container)file$", re.IGNORECASE)
