@@ -178,6 +178,25 @@ def test_steps_that_do_not_do_what_they_say(site, repo, step, why, line):
     assert tree.read("vllm/toy.py") == TOY
 
 
+def test_a_step_that_the_script_itself_gives_up_is_worth_knowing(site, repo):
+    script = (
+        "from pathlib import Path\n\n\ndef apply(name, old, new):\n    file = Path('vllm') / name\n"
+        "    text = file.read_text()\n    if new in text:\n        return 'already'\n    if old not in text:\n"
+        "        print('skipped')\n        return 'skipped'\n    file.write_text(text.replace(old, new))\n"
+        "    return 'done'\n\n\nfor edit in [('toy.py', 'limit = 3', 'limit = 4'), ('toy.py', 'limit = 5', 'limit = 6'),"
+        " ('toy.py', 'none', 'limit = 4')]:\n    print(apply(*edit))\n"
+    )
+    write(repo / "patch.py", script.encode())
+    tree = opened(site, ".")
+    assert [(one.why, one.line, one.anchor, one.handled) for one in tree.script_failures] == [
+        (ScriptWhy.NO_ANCHOR, 9, "limit = 5", True)
+    ]
+    assert b"limit = 4" in tree.read("vllm/toy.py")
+    write(repo / "patch.py", (script + "raise SystemExit(1)\n").encode())
+    tree = opened(site, ".")
+    assert [(one.why, one.line, one.anchor) for one in tree.script_failures] == [(ScriptWhy.STOPS, 9, "limit = 5")]
+
+
 def test_text_that_stands_at_several_places(site, repo):
     script = (
         'from pathlib import Path\np = Path("vllm/sub/other.py")\n'

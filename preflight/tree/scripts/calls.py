@@ -132,18 +132,21 @@ class Calls(Opened, Methods):
         outer, line = self.scope, self.line
         self.scope = self._bound(function, arguments, keywords, node)
         self.depth += 1
+        before = self.steps.state
+        result: Value = None
         try:
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body)
             self.block(function.node.body)
         except Returned as returned:
-            return returned.value
+            result = returned.value
         except Left:
-            return None
+            pass
         finally:
             self.scope, self.line = outer, line
             self.depth -= 1
-        return None
+        self.steps.left(before)
+        return result
 
     def _bound(self, function: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Scope:
         """The scope of a call, its parameters bound."""

@@ -77,6 +77,7 @@ class Opened:
             if place.tree is None:
                 return Unknown(f"what is in {posixpath.basename(path)} is not known")
             raise self._no_file(place)
+        self.steps.reads += place.tree is not None
         if binary:
             return data
         try:

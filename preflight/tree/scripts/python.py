@@ -12,6 +12,7 @@ import ast
 import builtins
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from preflight.tree.scripts.calls import Calls
 from preflight.tree.scripts.expressions import Expressions
@@ -90,6 +91,9 @@ def _stop(steps: Steps, script: str, raised: Raised) -> ScriptFailure:
     for path, line in reversed(steps.absent.items()):
         if abs(line - raised.line) <= 3:
             return ScriptFailure(script, raised.line, ScriptWhy.STOPS, path, reason=reason)
+    for failure in steps.outcome.failures:
+        if failure.handled:
+            return replace(failure, why=ScriptWhy.STOPS, reason=reason, handled=False)
     return ScriptFailure(script, raised.line, ScriptWhy.STOPS, reason=reason)
 
 
