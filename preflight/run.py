@@ -39,6 +39,8 @@ def all_checks() -> tuple[Check, ...]:
     from preflight.checks import files, flags, imports, names, patches, walked
     from preflight.checks.classes import family
     from preflight.checks.configs import family as configs
+    from preflight.checks.effects import family as effects
+    from preflight.checks.monkey import family as monkey
 
     return (
         *patches.CHECKS,
@@ -46,6 +48,8 @@ def all_checks() -> tuple[Check, ...]:
         *imports.CHECKS,
         *names.CHECKS,
         *family.CHECKS,
+        *monkey.CHECKS,
+        *effects.CHECKS,
         *configs.CHECKS,
         *flags.CHECKS,
         *walked.CHECKS,
@@ -85,9 +89,13 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
             from preflight.program import load_program
 
             program.append(load_program(tree, environ, request.options.use_cache))
+            given = request.launch.environment if request.launch is not None else ()
+            program[0].environment = dict(item.split("=", 1) for item in given if "=" in item)
         return program[0]
 
     launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
+    if launch is not None:
+        program_of_tree().environment = launch.environment
     paths = _paths(tree, request.options)
     context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []

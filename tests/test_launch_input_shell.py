@@ -93,6 +93,7 @@ wait
     "conditions": "if true; then\n  vllm a\nfi\nfor i in 1; do vllm b; done\ncase x in x) vllm c;; esac\n",
     "tests": "[[ a == a ]] && vllm d\n[ -n x ] && vllm e\n",
     "functions": "start() {\n  vllm inside\n}\nstart\n",
+    "lines joined inside a name": "MODEL=m\nvllm $MO\\\nDEL $\\\nMODEL\\\n.x\n",
     "unusual spacing": "vllm\ta   b;vllm c;;\n".replace(";;", ";") + "vllm d # x\n\n\n  vllm e\r\n".replace("\r", ""),
     "braces that are not expansions": 'vllm {a} {"k":1} \'{"k": [1, 2]}\' "{\\"k\\": 1}" }\n',
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Mapping
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,20 @@ def lay_out(example: Example, folder: Path) -> Path:
     """The miniature tree of an example, with its files as the patch left them."""
     patched: dict[str, str | bytes | None] = dict(encoded(example.files, example.encoding))
     patched.update(dict.fromkeys(example.missing))
-    return make_tree(folder, example.release, patched, example.vllm, transformers=example.transformers)
+    tree = make_tree(folder, example.release, patched, example.vllm, transformers=example.transformers)
+    for path, text in example.bytecode.items():
+        leave_bytecode(tree / path, text)
+    return tree
+
+
+def leave_bytecode(file: Path, source: str) -> None:
+    """Put byte code of ``source`` beside a file, as if it were of that file."""
+    code = compile(source, str(file), "exec", dont_inherit=True)
+    status = file.stat()
+    head = b"".join(number.to_bytes(4, "little") for number in (0, int(status.st_mtime), status.st_size))
+    cached = Path(cache_from_source(str(file)))
+    cached.parent.mkdir(exist_ok=True)
+    cached.write_bytes(MAGIC_NUMBER + head + marshal.dumps(code))
 
 
 def encoded(files: Mapping[str, str], encoding: str) -> dict[str, bytes]:

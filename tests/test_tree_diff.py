@@ -289,3 +289,54 @@ def test_the_incident(tmp_path):
     patch = Path(__file__).parent / "fixtures" / "patches" / "incident-malformed.patch"
     files = read_diff(patch.read_bytes(), patch.name)
     assert [file.name for file in files] == ["b/vllm/model_executor/models/deepseek_v2.py"]
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    before=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=10),
+    edits=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "X\n", "X\nY\n"])), min_size=1, max_size=2),
+    moved=st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["", "new\n", "a\nb\n"])), max_size=2),
+    end=st.booleans(),
+    crlf=st.booleans(),
+)
+def test_on_a_file_that_has_changed_it_is_applied_where_git_finds_it_in_place(
+    tmp_path, before, edits, moved, end, crlf
+):
+    """Git looks for a hunk at other lines too, and says so (offset): there we refuse, and everywhere else we agree."""
+    old = [f"{line}{number % 4}\n" for number, line in enumerate(before)]
+    new, other = list(old), list(old)
+    for where, text in edits:
+        new[where : where + 1] = [text]
+    for where, text in moved:
+        other[where : where + (not text)] = [text]
+    texts = ["".join(one) for one in (old, new, other)]
+    texts = [text if end else text.removesuffix("\n") for text in texts]
+    data = [(text.replace("\n", "\r\n") if crlf else text).encode() for text in texts]
+    (tmp_path / "old").write_bytes(data[0])
+    (tmp_path / "new").write_bytes(data[1])
+    made = subprocess.run(
+        ["git", "diff", "--no-index", "--no-color", "old", "new"], cwd=tmp_path, env=ENVIRON, capture_output=True, check=False
+    )  # fmt: skip
+    diff = made.stdout.replace(b"b/new", b"b/old")
+    if not diff:
+        return
+    context = any(line.startswith(b" ") for line in diff.splitlines())
+    (tmp_path / "old").write_bytes(data[2])
+    done = subprocess.run(
+        ["git", "apply", "--verbose", "--whitespace=nowarn", *(() if context else ("--unidiff-zero",)), "-"],
+        cwd=tmp_path,
+        env={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
+        input=diff,
+        capture_output=True,
+        check=False,
+    )
+    result = applied(diff, {"old": data[2]})
+    in_place = done.returncode == 0 and b"offset" not in done.stderr
+    if result.failures == ():
+        assert done.returncode == 0
+        assert result.changes["old"] == ((tmp_path / "old").read_bytes() if (tmp_path / "old").exists() else None)
+    elif in_place and context and b"\\ No newline" not in diff:  # git joins such a line with what comes behind it
+        # git takes what stands at the end of the file, or begins it, for in place where the lines before have changed
+        assert {failure.why for failure in result.failures} <= {Why.MOVED, Why.APPLIED}
+    if done.returncode != 0:
+        assert result.failures != ()

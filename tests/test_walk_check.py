@@ -31,7 +31,7 @@ def ids(report: dict[str, Any]) -> list[str]:
 
 
 def found(report: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(finding["rule"], finding["severity"]) for finding in report["findings"] if finding["rule"] > "PF4"]
+    return [(finding["rule"], finding["severity"]) for finding in report["findings"] if "PF4" < finding["rule"] < "PF7"]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,42 @@ def test_a_fault_under_a_default_alone_is_a_warning(
     patch = {**ASKS_THE_MACHINE, ENGINE: TOO_FEW}
     _code, report = check_launch(tmp_path, capsys, "--tensor-parallel-size", "16", *stated, patch=patch)
     assert found(report) == wanted
+    for finding in report["findings"]:
+        assert finding["rule"] != "PF601" or "gpu-count=8" in finding["help"] or finding["severity"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "part"),
+    [
+        (
+            ("kinds = ['llama', 'qwen']", "if model.hf_config.kind not in kinds:", "    raise ValueError('no')"),
+            (),
+            "`kinds` has llama, qwen, and not toy (config.json: kind)",
+        ),
+        (
+            ("if 8 % self.tensor_parallel_size:", "    raise ValueError('no')"),
+            ("--tensor-parallel-size", "3"),
+            "change --tensor-parallel-size",
+        ),
+        (
+            ("groups = self.tensor_parallel_size + 4", "assert model.hf_config.num_attention_heads % groups == 0"),
+            ("--tensor-parallel-size", "3"),
+            "change --tensor-parallel-size (config.json: num_attention_heads is 8)",
+        ),
+        (("import nowhere.inside",), ("--assume", "no-package=nowhere"), "install nowhere"),
+        (("raise ValueError(\"'fo8' is none of 'fp8', 'int4'\")",), (), None),
+        (("raise ValueError(\"'fp8_e4m' is none of 'fp8', 'fp8_e4m3', 'int4'\")",), (), "did you mean fp8_e4m3?"),
+    ],
+    ids=["list", "flag", "computed", "package", "unlike", "alike"],
+)
+def test_the_way_out(
+    body: tuple[str, ...], words: tuple[str, ...], part: str | None, tmp_path: Path, capsys: Any
+) -> None:
+    config = {"architectures": ["ToyForCausalLM"], "num_attention_heads": 8, "media_token_id": 7, "kind": "toy"}
+    _code, report = check_launch(tmp_path, capsys, *words, patch={ENGINE: engine(*body)}, config=config)
+    (finding,) = report["findings"]
+    assert finding["severity"] == "error"
+    assert (part in finding["help"]) if part is not None else finding["help"] is None
 
 
 @pytest.mark.parametrize(

@@ -517,6 +517,28 @@ class Config:
 def main(a, b):
     return 4 // 2 + Config().size
 """,
+    "an enum whose metaclass says more about a member that is missing": """
+from enum import Enum, EnumMeta
+class Meta(EnumMeta):
+    def __getitem__(cls, name):
+        try:
+            return super().__getitem__(name)
+        except KeyError:
+            raise ValueError(f"{name} is none of {', '.join(cls.__members__)}") from None
+class Kind(Enum, metaclass=Meta):
+    A = "a"
+    B = "b"
+def main(a, b):
+    return Kind["A"].value, len(Kind), [kind.name for kind in Kind], Kind("b").name, Kind["C"]
+""",
+    "an enum of numbers": """
+from enum import IntEnum
+class Level(IntEnum):
+    O0 = 0
+    O2 = 2
+def main(a, b):
+    return Level(2).name, Level["O0"] == 0, Level.O2 + 1
+""",
     "inspect.signature": """
 import inspect
 def f(x, *args, y=1, **kwargs):
@@ -602,3 +624,12 @@ def test_what_is_said_with_an_unknown_input(body: str) -> None:
 def test_an_unknown_has_no_truth() -> None:
     with pytest.raises(TypeError):
         bool(Unknown("a reason"))
+
+
+def test_the_top_level_of_a_module_forgets_an_arm_that_may_not_run() -> None:
+    source = "import other\nthere = True\nif other.check():\n    there = False\ndef main(a, b):\n    return there\n"
+    walked = walk(source, (None, None), (False, False))
+    assert walked is not None
+    options = possible_values(walked)
+    assert options is not None, walked.value
+    assert sorted(options) == [False, True]

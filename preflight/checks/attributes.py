@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -43,11 +44,20 @@ def _severity(
         return None
     if not (moment.certain and not problem.function) and _is_asked_for(context, subject, problem):
         return None
-    if is_set_elsewhere(program, problem.missing):
+    if is_set_elsewhere(program, problem.missing) or _is_patched_in(context, problem.missing):
         return None
     if not subjects.caused(problem.missing) and not subjects.touches(subject, problem.node.lineno):
         return None
-    return Severity.WARNING if problem.function or not moment.certain else Severity.ERROR
+    certain = moment.certain and not problem.function and subjects.is_loaded(subject)
+    return Severity.ERROR if certain else Severity.WARNING
+
+
+def _is_patched_in(context: Context, missing: Missing) -> bool:
+    """Whether code beside the tree puts the attribute there, or another class or module in the place of its owner."""
+    within, _, name = (missing.name or "").rpartition(".")
+    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
+    put = re.compile(rf"\.(?:{re.escape(name)}|{re.escape(owner)})\s*=(?!=)|['\"](?:{re.escape(name)})['\"]".encode())
+    return any(put.search(file.data) is not None for file in context.tree.outside)
 
 
 def _is_asked_for(context: Context, subject: Subject, problem: AttributeProblem) -> bool:

@@ -37,7 +37,7 @@ class Change:
 
 def change_of(data: bytes, released: bytes) -> Change:
     """Compare a file with the release's. Lines that were moved count as removed and added."""
-    from preflight.syntax.compare import hunks
+    from preflight.tree.compare import hunks
 
     lines, before = data.splitlines(), released.splitlines()
     kept = set(range(1, len(lines) + 1))

@@ -46,14 +46,14 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
     own = subjects.of_tree(missing)
     if own and is_set_elsewhere(program, missing):
         return None
-    if subject.standing is Standing.OUTSIDE and (problem.item.level or not own):
+    if subject.standing is Standing.OUTSIDE and not own:
         return None
     if not subjects.caused(missing) and not subjects.is_new(subject, problem.item):
         return None  # the release has the same fault, and what it launches does not come here
     if not certain:
         # A condition may ask for the very package or version that has the name.
         return None if moment.conditions and not own else Severity.WARNING
-    return Severity.WARNING if problem.assumed else Severity.ERROR
+    return Severity.WARNING if problem.assumed or not subjects.is_loaded(subject) else Severity.ERROR
 
 
 def faults(

@@ -56,7 +56,7 @@ def _severity(context: Context, subjects: Subjects, subject: Subject, problem: N
         return None
     if problem.function:
         return Severity.WARNING
-    return Severity.ERROR if moment.certain else Severity.WARNING
+    return Severity.ERROR if moment.certain and subjects.is_loaded(subject) else Severity.WARNING
 
 
 def _fault(

@@ -1,4 +1,4 @@
-"""What of the diffs does not apply to the tree, and where in the tree its lines are now."""
+"""What of the diffs and the patch scripts does not apply to the tree, and where in the tree its lines are now."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from preflight.checks.context import Check, Context
 from preflight.model import Fault, Span, Value
 from preflight.tree import SourceUnreadable
 from preflight.tree.diff import Failure, Why
+from preflight.tree.scripts.outcome import ScriptFailure, ScriptWhy
 
 REFUSED = "hunk-refused"
 APPLIED = "hunk-already-applied"
+SCRIPT_STOPS = "patch-script-stops"
+ANCHOR_MISSING = "patch-anchor-missing"
+ANCHOR_REPLACED = "patch-anchor-replaced"
+ANCHOR_SEVERAL = "patch-anchor-several"
 
 #: A line or two may stand in many files; fewer lines that are not blank say nothing of where code has gone.
 _TELLING = 3
+#: Shorter text is looked for nowhere else.
+_LONG_ENOUGH = 24
 _WHY = (
     "`git apply` and `patch` refuse it, or put it elsewhere, so the tree that is launched is not the one that was meant"
 )
@@ -42,7 +49,88 @@ def check_hunks(context: Context) -> Iterator[Fault]:
             )
 
 
-CHECKS = (Check(frozenset({REFUSED, APPLIED}), check_hunks),)
+def check_scripts(context: Context) -> Iterator[Fault]:
+    """A fault for every step of a patch script that stops it, or does nothing."""
+    for failure in context.tree.script_failures:
+        yield _script_fault(context, failure)
+
+
+def _script_fault(context: Context, failure: ScriptFailure) -> Fault:
+    span = Span(failure.script, failure.line)
+    anchor = f"`{_shown(failure.anchor)}`" if failure.anchor is not None else None
+    moved = _anchor_elsewhere(context, failure)
+    if failure.why is ScriptWhy.STOPS:
+        if anchor is not None:
+            cause = f"{failure.path} has no {anchor}"
+        elif failure.path is not None:
+            cause = f"the tree has no {failure.path}"
+        else:
+            cause = failure.reason
+        return Fault(
+            SCRIPT_STOPS,
+            span,
+            f"the patch script ends here with an error on this tree: {cause}",
+            why=failure.reason if failure.reason != cause else None,
+            help=f"{moved}write the step anew for this release, or name the release that it was made for: "
+            "--vllm VERSION",
+            values=_script_values(failure),
+        )
+    if failure.why is ScriptWhy.SEVERAL:
+        lines = ", ".join(str(line) for line in failure.lines)
+        return Fault(
+            ANCHOR_SEVERAL,
+            span,
+            f"{failure.path} has the text that is replaced more than once (lines {lines}): {anchor}",
+            why="the step was likely written for one of these places",
+            help="take more lines into the text, so that it stands at one place only",
+        )
+    if failure.why is ScriptWhy.APPLIED:
+        return Fault(
+            ANCHOR_REPLACED,
+            span,
+            f"{failure.path} has the replacement already, and not the text to replace: {anchor}",
+            why="the step changes nothing in this tree",
+            help="take the step out for this release, or check the tree without it",
+        )
+    what = f"{failure.path} has no {anchor}" if anchor is not None else f"the tree has no {failure.path}"
+    return Fault(
+        ANCHOR_MISSING,
+        span,
+        f"this step of the patch script changes nothing: {what}",
+        why="nothing in the script notices it, so the tree that is launched lacks this part of the patch",
+        help=f"{moved}write the step anew for this release, and let it fail where its text is not found",
+        values=_script_values(failure),
+    )
+
+
+def _script_values(failure: ScriptFailure) -> tuple[Value, ...]:
+    if failure.anchor is None:
+        return ()
+    return (Value("the script looks for", failure.anchor, f"{failure.script}:{failure.line}"),)
+
+
+def _shown(text: str | None) -> str:
+    lines = [line.strip() for line in (text or "").strip("\n").splitlines() if line.strip()]
+    first = lines[0] if lines else (text or "")
+    return (first if len(first) <= 70 else first[:67] + "...") + (" ..." if len(lines) > 1 else "")
+
+
+def _anchor_elsewhere(context: Context, failure: ScriptFailure) -> str:
+    """Where a missing anchor stands now, or a missing file is; "" if nowhere, or at many places."""
+    if failure.anchor is None:
+        name = (failure.path or "").rpartition("/")[2]
+        named = [path for path in context.tree.files() if name and path.rpartition("/")[2] == name]
+        return f"the tree has {named[0]}; " if len(named) == 1 else ""
+    if len(failure.anchor.strip()) < _LONG_ENOUGH:
+        return ""
+    text = failure.anchor.strip("\n").encode("utf-8", "surrogateescape")
+    places: list[str] = []
+    for path in context.tree.files():
+        if path.endswith(".py") and path != failure.path and (line := _line_of(context, path, text)) is not None:
+            places.append(f"{path}:{line}")
+            if len(places) > 1:
+                return ""
+    return f"its text is in {places[0]} now; " if places else ""
 
 
 def _values(failure: Failure) -> tuple[Value, ...]:
@@ -85,3 +173,9 @@ def _line_of(context: Context, path: str, text: bytes) -> int | None:
         return None
     at = data.find(text)
     return data.count(b"\n", 0, at) + 1 if at >= 0 else None
+
+
+CHECKS = (
+    Check(frozenset({REFUSED, APPLIED}), check_hunks),
+    Check(frozenset({SCRIPT_STOPS, ANCHOR_MISSING, ANCHOR_REPLACED, ANCHOR_SEVERAL}), check_scripts),
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
 from preflight.checks.foreign import is_foreign
-from preflight.checks.released import changed_paths, looks_at_all
+from preflight.checks.released import changed_paths, looks_at_all, plugin_paths
 from preflight.program.definitions import Definition, Kind
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
 
@@ -35,13 +35,14 @@ def reach_of(context: Context, program: Program) -> Reach:
 def reach_from(context: Context, program: Program, paths: Iterable[str]) -> Reach:
     """What a run that checks these files looks at."""
     modules: dict[str, Module] = {}
+    beside = plugin_paths(context)
     for path in paths:
         # of a file that belongs to another release the imports have said all there is to say
-        known = context.tree.exists(path) and not is_foreign(program, path)
+        known = (context.tree.exists(path) or path in beside) and not is_foreign(program, path)
         module = program.module_at(path) if known else None
         if module is not None and module.hole is None:
             modules[module.name] = module
-    patched = frozenset(file.path for file in context.tree.facts.patched)
+    patched = frozenset(file.path for file in context.tree.facts.patched).union(beside)
     dependents = () if looks_at_all(context) else tuple(_dependents(program, modules))
     return Reach(tuple(modules.values()), dependents, patched)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from preflight.model import FileState
@@ -12,25 +13,31 @@ if TYPE_CHECKING:
 
 
 def released_tree(tree: Tree) -> Tree | None:
-    """``tree`` without its patch; None where the release's files are not known."""
+    """``tree`` without its patch and what was given beside it; None where the release's files are not known."""
     changes: dict[str, bytes | None] = {}
     for file in tree.facts.patched:
         data = tree.pristine(file.path)
         if data is None and (file.state in (FileState.MODIFIED, FileState.MISSING) or tree.reference is None):
             return None
         changes[file.path] = data
-    return tree.with_overlay(changes)
+    return replace(tree.with_overlay(changes), outside=(), entry_points=())
 
 
 def changed_paths(context: Context) -> list[str]:
     """The Python files of a run in which there may be something new: not those of the release, nor those that differ
     from it in blank lines and lines of comment only. With ``--all`` every one, if nobody knows which those are."""
     paths = [path for path in context.paths if path.endswith(".py") and context.tree.exists(path)]
+    paths += plugin_paths(context)
     if looks_at_all(context):
         return paths
-    patched = {file.path for file in context.tree.facts.patched}
+    patched = {file.path for file in context.tree.facts.patched}.union(plugin_paths(context))
     known = context.tree.reference is not None
     return [path for path in paths if (path in patched or not known) and not _has_released_code(context, path)]
+
+
+def plugin_paths(context: Context) -> list[str]:
+    """The files of a run that use vLLM without being part of it: packages and single files that speak of it."""
+    return [file.path for file in context.tree.outside if file.path in context.paths and b"vllm" in file.data]
 
 
 def looks_at_all(context: Context) -> bool:

@@ -237,8 +237,8 @@ def _fault(context: Context, program: Program, subjects: Subjects, one: Removed)
 
 def _place(context: Context, subjects: Subjects, one: Removed) -> tuple[Span, Excerpt | None, Excerpt | None]:
     """Where in the patched file the name was, with the lines that are there now and those of the release."""
-    from preflight.syntax.compare import hunks
     from preflight.syntax.source import decode
+    from preflight.tree.compare import hunks
 
     data = context.tree.pristine(one.path)
     facts = subjects.released_facts(one.path)

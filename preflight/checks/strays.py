@@ -18,16 +18,20 @@ _TAKES_ALL = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|glob|
 
 
 def is_stray(context: Context, path: str) -> bool:
-    """Whether a file is new, and no import statement and no text of the tree names it."""
-    if path.endswith("/__init__.py") or not _is_new(context, path):
-        return False
+    """Whether a file is new, and nothing that can be seen names it."""
+    return _is_new(context, path) and is_unnamed(context, path)
+
+
+def is_unnamed(context: Context, path: str) -> bool:
+    """Whether no import statement and no text of the tree, of the files beside it or of the launch names a module."""
     program = context.load_program()
     name = program.finder.name_of(path)
-    if name is None or name.endswith(".__main__") or _is_in_launch(context, name.rpartition(".")[2]):
+    if name is None or path.endswith(("/__init__.py", "/__main__.py")):
         return False
-    return not _is_named(program, name, path) and not any(
-        _TAKES_ALL.search(program.texts.of(module)) for module in _around(program, name)
-    )
+    last = name.rpartition(".")[2]
+    if _is_in_launch(context, last) or _is_outside(context, last) or _is_named(program, name, path):
+        return False
+    return not any(_TAKES_ALL.search(program.texts.of(module)) for module in _around(program, name))
 
 
 def _is_new(context: Context, path: str) -> bool:
@@ -45,6 +49,12 @@ def _is_in_launch(context: Context, last: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(last)}(?!\w)", text) for text in texts)
 
 
+def _is_outside(context: Context, last: str) -> bool:
+    """Whether code of the patch that is no file of the tree, such as a plug-in, has the module's name."""
+    word = re.compile(rb"(?<!\w)" + re.escape(last.encode()) + rb"(?!\w)")
+    return any(word.search(file.data) for file in context.tree.outside)
+
+
 def _is_named(program: Program, name: str, path: str) -> bool:
     """Whether another file of the tree imports the module, or has its name in a text."""
     last = name.rpartition(".")[2]
@@ -59,18 +69,21 @@ def _is_named(program: Program, name: str, path: str) -> bool:
 
 def _imports(module: Module, name: str) -> bool:
     """Whether an import statement of the module, wherever it stands, names ``name``."""
+    parent, _, last = name.rpartition(".")
     for item in module.facts.imports:
         found = module.absolute(item)
-        if found is not None and (found == name or (item.name is not None and f"{found}.{item.name}" == name)):
+        if found == name or (found == parent and item.name in (last, "*")):
             return True
     return False
 
 
 def _around(program: Program, name: str) -> Iterator[Module]:
-    """The modules beside one, and the packages above it."""
+    """The modules beside one, and the packages above it; a package beside it looks into its own folder."""
     package = name.rpartition(".")[0]
     for other in sorted(program.finder.submodules(package)):
-        yield program.module(f"{package}.{other}")
+        module = program.module(f"{package}.{other}")
+        if not module.spec.is_package:
+            yield module
     while package:
         yield program.module(package)
         package = package.rpartition(".")[0]

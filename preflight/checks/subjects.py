@@ -80,12 +80,23 @@ class Subjects:
                     yield Subject(path, module, Standing.PATCHED)
 
     def _outside(self, path: str) -> Module:
-        """A file of a patch repository as a module that nothing imports."""
+        """A file of a patch repository: a module of its package, or else one that nothing imports."""
+        module = self._program.module_at(path)
+        if module is not None and self._program.finder.is_plugin(module.name):
+            return module
         return Module(ModuleSpec(f"<{path}>", ModuleKind.SOURCE, path, True), self._program.loader)
 
     def of_tree(self, missing: Missing) -> bool:
         """Whether what is missing would be vLLM's own."""
-        return self._program.finder.find(missing.module.partition(".")[0]).in_tree
+        return self._program.finder.is_own(missing.module)
+
+    def is_loaded(self, subject: Subject) -> bool:
+        """Whether a launch loads a file: one of the tree as soon as it is needed; of a plug-in that says how it is
+        entered, what it loads then."""
+        if subject.standing is not Standing.OUTSIDE or not self._program.finder.is_plugin(subject.module.name):
+            return True
+        loaded = self._program.loaded_of_plugins
+        return loaded is None or subject.module.name in loaded
 
     def caused(self, missing: Missing) -> bool:
         """Whether a missing module or name is missing because of a patched file."""

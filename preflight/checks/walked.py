@@ -19,13 +19,21 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
         return
     from preflight.walk.following import follow
     from preflight.walk.report import assumed
+    from preflight.walk.stages import Scope
 
     options = context.options
-    followed = follow(launch, context.tree, context.load_program(), options.assume, options.require_config)
+    followed = follow(
+        launch, context.tree, context.load_program(), options.assume, Scope(demanded=options.require_config)
+    )
     if isinstance(followed, Undecided):
         yield followed
         return
-    yield from followed.found
+    if context.tree.outside:
+        from preflight.checks.beside_walk import as_patched
+
+        yield from as_patched(context, followed.found)
+    else:
+        yield from followed.found
     yield from assumed(followed.walk, followed.assumptions)
 
 

@@ -46,7 +46,8 @@ class Parsed:
     """What came of a command.
 
     ``words`` are the words as the tree's code hands them to ``argparse`` (without the program). ``values`` has what was
-    given, by destination, ``defaults`` what the parser sets otherwise. ``raised`` is what the code itself raises before
+    given, by destination, ``defaults`` what the parser sets otherwise; ``namespace`` is all that the code behind the
+    parser is handed, None where there may be more in it. ``raised`` is what the code itself raises before
     the engine is started. ``trouble`` says why the command could not be followed, if it could not.
     """
 
@@ -54,6 +55,7 @@ class Parsed:
     words: tuple[str, ...] = ()
     values: dict[str, Object] = field(default_factory=dict)
     defaults: dict[str, Object] = field(default_factory=dict)
+    namespace: Mapping[str, Object] | None = None
     invalid: list[conversion.Invalid] = field(default_factory=list)
     raised: Raised | None = None
     trouble: str | None = None
@@ -154,6 +156,7 @@ class CommandReading:
         levels = list(_levels(builder.parser, result.path))
         parsed.defaults = _defaults(run, levels)
         namespace = Namespace({**parsed.defaults, **result.chosen}, not result.parser.gaps)
+        parsed.namespace = namespace.names if namespace.complete else None
         seen: dict[str, Argument] = {}
         for occurrence in result.occurrences:
             argument = occurrence.argument

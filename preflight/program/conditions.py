@@ -78,7 +78,7 @@ def decide(test: Expression | ast.expr, platform: Platform, name: str = "", aske
 def _truth(node: ast.expr, platform: Platform, name: str, asked: Ask | None) -> Truth:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _truth(node.operand, platform, name, asked).negated()
-    if isinstance(node, (ast.Call, ast.Compare, ast.Attribute)) and asked is not None:
+    if isinstance(node, (ast.Call, ast.Compare, ast.Attribute, ast.Name)) and asked is not None:
         answer = asked(node)
         if answer is not Truth.MAYBE:
             return answer

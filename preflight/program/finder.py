@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -31,6 +32,8 @@ _STDLIB_OF_SOME = words(
     """aifc annotationlib asynchat asyncore audioop cgi cgitb chunk compression crypt distutils imghdr imp lib2to3
     mailcap msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib tomllib uu xdrlib"""
 )
+#: folders of a repository that are packages for its own use, and are imported by nothing that is installed
+_NO_PACKAGES = words("test tests doc docs example examples benchmark benchmarks script scripts tool tools vllm")
 #: what a package says that looks for its modules by itself
 _SETS_PATH = re.compile(rb"\b__path__\s*(?:=|\+=|:|\.\w)|\bextend_path\b|\bmeta_path\b")
 
@@ -90,6 +93,8 @@ class Finder:
         self._compiled = compiled
         self._tops = frozenset(folder for folder in folders if "/" not in folder)
         self._startup: Startup | None = None
+        self._plugins = plugin_modules([file.path for file in tree.outside])
+        self._plugin_names = {path: name for name, path in self._plugins.items()}
 
     # -- the public questions -------------------------------------------------------------------------------------
 
@@ -104,12 +109,26 @@ class Finder:
         """The import path of a tree-relative Python file, None for a file that no import reaches."""
         if not path.endswith(".py"):
             return None
+        if path in self._plugin_names:
+            return self._plugin_names[path]
         parts = path[:-3].split("/")
         if parts[-1] == "__init__":
             parts.pop()
         if not parts or not all(part.isidentifier() for part in parts):
             return None
         return ".".join(parts)
+
+    def is_own(self, name: str) -> bool:
+        """Whether a module, if it is there, is one of vLLM itself."""
+        return name.partition(".")[0] in self._tops
+
+    def is_plugin(self, name: str) -> bool:
+        """Whether a module is of a package that was given beside the tree, and uses it."""
+        return name.partition(".")[0] in self._plugins
+
+    def is_outside(self, name: str) -> bool:
+        """The same, for a single file that is no module of a package too."""
+        return name.startswith("<") or self.is_plugin(name)
 
     def tree_modules(self) -> list[str]:
         """The import paths of all Python files of the tree, sorted by path."""
@@ -137,6 +156,12 @@ class Finder:
 
     def _find(self, name: str) -> ModuleSpec:
         parent, _, last = name.rpartition(".")
+        if name in self._plugins:
+            path = self._plugins[name]
+            return ModuleSpec(name, ModuleKind.SOURCE, path, True, path.endswith("/__init__.py"))
+        if self.is_plugin(name):
+            # what a build makes of it, such as a compiled module or a file with its version, is no source
+            return ModuleSpec(name, ModuleKind.UNKNOWN, reason=f"a build of {name.partition('.')[0]} may bring it")
         if not all(part.isidentifier() for part in name.split(".")):
             return ModuleSpec(name, ModuleKind.ABSENT, reason=f"{name!r} is no import path")
         if parent:
@@ -264,3 +289,21 @@ class Finder:
 def _compiled(entries: frozenset[str], name: str) -> str | None:
     """The file of the compiled module ``name`` among the names of a folder."""
     return next((entry for entry in entries if entry.endswith(_EXTENSIONS) and entry.partition(".")[0] == name), None)
+
+
+def plugin_modules(paths: Sequence[str]) -> dict[str, str]:
+    """The import paths of files that are given beside a tree, as far as they are in packages: name -> file."""
+    folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] == "__init__.py"}
+    found: dict[str, str] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if folder not in folders or not name.endswith(".py"):
+            continue
+        parts = [] if name == "__init__.py" else [name[:-3]]
+        while folder in folders:
+            parts.insert(0, folder.rpartition("/")[2])
+            folder = folder.rpartition("/")[0]
+        known = parts[0] in _NO_PACKAGES or parts[0] in sys.stdlib_module_names
+        if not known and all(part.isidentifier() for part in parts):
+            found.setdefault(".".join(parts), path)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from preflight.program.platforms import Platforms
     from preflight.program.registry import RegistryReader
     from preflight.program.texts import Texts
+    from preflight.program.version_gates import VersionGates
     from preflight.tree import Tree
 
 T = TypeVar("T")
@@ -60,6 +61,7 @@ class Program:
         self.importing = Importing(self)
         self.requirements = Requirements(self)
         self._accelerator = accelerator
+        self.environment: Mapping[str, str] = {}  # variables of the launch, for code beside the tree that asks for them
         self._modules: dict[str, Module] = {}
         self._derived: dict[Callable[[Program], Any], Any] = {}
 
@@ -88,6 +90,19 @@ class Program:
         from preflight.program.creation import LazyModules
 
         return LazyModules(self)
+
+    @cached_property
+    def gates(self) -> VersionGates:
+        from preflight.program.version_gates import VersionGates
+
+        return VersionGates(self, self.environment)
+
+    @cached_property
+    def loaded_of_plugins(self) -> frozenset[str] | None:
+        """The modules of plug-ins that every launch loads; None if nothing says how they are entered."""
+        from preflight.program.plugin_run import certainly_loaded
+
+        return certainly_loaded(self)
 
     @cached_property
     def registry_reader(self) -> RegistryReader:

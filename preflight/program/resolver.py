@@ -69,7 +69,14 @@ class Resolver:
         return decide(test, self._platform, module.name, lambda node: self._asked(module, node))
 
     def _asked(self, module: Module, node: ast.expr) -> Truth:
-        """The answer to a test that asks the platform object and nothing else, whatever the module calls it."""
+        """The answer to a test that asks the platform object and nothing else, whatever the module calls it; or, in
+        code that uses vLLM without being part of it, for its version."""
+        if self._program.finder.is_outside(module.name):
+            answer = self._program.gates.holds(module, node)
+            if answer is not Truth.MAYBE:
+                return answer
+        if isinstance(node, ast.Name):
+            return Truth.MAYBE
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         if len(names) != 1:
             return Truth.MAYBE

@@ -82,6 +82,8 @@ def shown_files(example: Example) -> Iterator[ShownFile]:
         yield ShownFile(path, saved, text)
     for path in example.missing:
         yield ShownFile(path, "taken away by the patch", "")
+    for path, text in example.bytecode.items():
+        yield ShownFile(path, "what its byte code was made of", text)
     for path, text in example.workspace.items():
         yield ShownFile(path, "beside the tree", text)
     for path, text in example.release.items():

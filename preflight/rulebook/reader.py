@@ -108,6 +108,7 @@ def _example(table: Table) -> Example:
         files=table.files("files"),
         missing=tuple(table.texts("missing")),
         workspace=table.files("workspace"),
+        bytecode=table.files("bytecode"),
         encoding=table.text("encoding", required=False, among=_ENCODINGS) or "utf-8",
         vllm=table.text("vllm", required=False) or _DEFAULT_VLLM,
         transformers=table.text("transformers", required=False) or None,

@@ -37,6 +37,7 @@ class Example:
     ``release`` is what the miniature release ships, ``files`` is what the patch writes over it, ``missing`` what the
     patch takes away (path -> text, tree-relative). ``workspace`` holds files beside the tree, in the folder where the
     check is run: a patch repository, a checkpoint. ``encoding`` is how the texts of ``files`` become bytes.
+    ``bytecode`` holds older sources of files whose byte code is left beside them, with the size and time of the newer.
     """
 
     title: str
@@ -47,6 +48,7 @@ class Example:
     files: Mapping[str, str]
     missing: tuple[str, ...]
     workspace: Mapping[str, str]
+    bytecode: Mapping[str, str]
     encoding: str
     vllm: str
     transformers: str | None

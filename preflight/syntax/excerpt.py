@@ -24,7 +24,7 @@ def pristine_excerpt(
     path: str, lines: Sequence[str], pristine: Sequence[str], first: int, last: int, title: str
 ) -> Excerpt | None:
     """What the release has where a file has the lines ``first`` to ``last``; None if it has the same there."""
-    from preflight.syntax.compare import hunks
+    from preflight.tree.compare import hunks
 
     for a, b, c, d in hunks(lines, pristine):
         # a deletion has no lines of its own: it counts for the lines on both sides of it

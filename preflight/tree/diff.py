@@ -33,6 +33,7 @@ class Hunk:
     lines: tuple[int, ...]  #: for each line of ``before``, its line in the diff
     kept: tuple[bool, ...]  #: for each line of ``before``, whether it stays
     added: tuple[int | None, ...]  #: for each line of ``after``, its line in the diff; None for one that was there
+    open_end: bool = True  #: it ends in a line that stays; one that does not belongs at the end of the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Why(str, Enum):
     NO_FILE = "no-file"  #: the file to change is not there
     EXISTS = "exists"  #: the file to create is there
     OVERLAPS = "overlaps"  #: the hunk begins before the end of the one before it
+    GOES_ON = "goes-on"  #: the hunk ends with the file that it was made for, and the tree's file goes on behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class Failure:
             return f"the hunk for {self.path} is applied already (at line {self.tree_line})"
         if self.why is Why.OVERLAPS:
             return f"the hunk for {self.path} begins inside the one before it"
+        if self.why is Why.GOES_ON:
+            return (
+                f"the hunk for {self.path} is for the end of the file, and the file goes on at line {self.tree_line}: "
+                f"{_shown(self.found)}"
+            )
         has = "the file ends before it" if self.found is None else f"the tree has {_shown(self.found)}"
         text = f"the hunk does not apply to {self.path}: line {self.tree_line} should be {_shown(self.wanted)}, {has}"
         return f"{text}; the hunk's lines are at line {self.moved_to}" if self.why is Why.MOVED else text
@@ -243,12 +250,17 @@ def _patched(
     made: list[Mark | None] = []
     failures: list[Failure] = []
     place = 0
+    # without any line of context (``diff -U0``) nothing tells the end of a file from another place
+    anchored = any(any(hunk.kept) for hunk in file.hunks)
     for hunk in file.hunks:
         end = hunk.start + len(hunk.before)
         if hunk.start < place:
             failures.append(Failure(name, hunk.line, path, Why.OVERLAPS))
         elif hunk.start > len(lines) or tuple(lines[hunk.start : end]) != hunk.before:
             failures.append(_failure(lines, hunk, name, path))
+        elif anchored and not hunk.open_end and end < len(lines):
+            there = lines[end]
+            failures.append(Failure(name, hunk.line, path, Why.GOES_ON, end + 1, None, there, before=hunk.before))
         else:
             out += [*lines[place : hunk.start], *hunk.after]
             kept = iter(mark for mark, line in zip(marks[hunk.start : end], hunk.kept, strict=True) if line)
@@ -319,6 +331,7 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
         kept: list[bool] = []
         added: list[int | None] = []
         last: tuple[list[str], ...] = ()
+        open_end = True
         for part in hunk:
             if part.line_type == "\\":
                 for side in last:
@@ -327,6 +340,7 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
             sides = {" ": (before, after), "-": (before,), "+": (after,)}.get(part.line_type)
             if sides is None:
                 continue  # an empty line behind the hunk
+            open_end = part.line_type == " "
             for side in sides:
                 side.append(part.value if part.value.endswith("\n") else part.value + "\n")
             if part.line_type != "+":
@@ -345,6 +359,7 @@ def _hunks(patch: PatchedFile) -> Iterator[Hunk]:
             tuple(lines),
             tuple(kept),
             tuple(added),
+            open_end,
         )
 
 

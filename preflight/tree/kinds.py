@@ -58,6 +58,16 @@ class OutsideFile:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """``group`` as in ``entry_points.txt``, ``module`` and ``attribute`` of what is loaded."""
+
+    group: str
+    name: str
+    module: str
+    attribute: str
+
+
 def counted(number: int, noun: str) -> str:
     """``1 diff``, ``2 diffs``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from preflight.errors import TreeError, UsageError
 from preflight.model import Undecided
 from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
-from preflight.tree.kinds import PACKAGE, OutsideFile, SourceUnreadable, counted
-from preflight.tree.paths import absolute
+from preflight.tree.kinds import PACKAGE, EntryPoint, OutsideFile, SourceUnreadable, counted
+from preflight.tree.paths import absolute, is_file
 from preflight.tree.placing import Places
+from preflight.tree.reading import read_bytes
 from preflight.tree.record import is_compiled
 from preflight.tree.tree import Tree
 
@@ -21,6 +22,8 @@ from preflight.tree.tree import Tree
 _COMMON = 0.05
 #: ... where the tree's file has so many bytes that a patched copy must share some.
 _TELLING = 2000
+#: A larger file beside a patch script is none that it copies into the tree.
+_LIMIT = 16 << 20
 
 
 def lay_over(
@@ -71,6 +74,8 @@ class _Work:
     laid: set[str] = field(default_factory=set)  #: paths of overlays that the user asked for
     picked: set[str] | None = None  #: files of the tree itself that the user asked for
     outside: dict[str, OutsideFile] = field(default_factory=dict)
+    packages: set[str] = field(default_factory=set)  #: folders of the PATH at hand that are Python packages
+    entry_points: dict[EntryPoint, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
@@ -119,22 +124,36 @@ class _Work:
         placed: dict[str, Given] = {}
         rest: list[Given] = []
         tops: set[tuple[str, ...]] = set()
+        names = {file.name for file in files}
+        self.packages = {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")}
         for file in files:
             path = places.mirrored(file.places)
-            if path is not None and _can_be_laid(path):
+            if path is not None and _can_be_laid(path) and not _is_inside_package(file, path, names):
                 placed[path] = file
                 tops.add(file.places[: -len(path.split("/"))])
             else:
                 rest.append(file)
+        self._lay(placed, changed)
+        found = bool(placed)
+        scripts, copied = self._follow([file for file in rest if file.file in changed], files)
+        if scripts:
+            places = Places(tuple(self.tree.files()))
         diffs: list[Given] = []
+        placed = {}
         for file in rest:
             path = _added(file, tops, places)
-            if path is not None and _can_be_laid(path):
+            if path is not None and _can_be_laid(path) and not _is_inside_package(file, path, names):
                 placed[path] = file
+            elif file.name in copied:
+                continue
             elif file.is_diff:
-                if file.file in changed:
+                if file.file in changed and file.name not in scripts:
                     diffs.append(file)
-            elif file.file.suffix == ".py" and not self._is_bare_copy(file, places, placed) and file.file in changed:
+            elif (
+                file.file.suffix == ".py"
+                and (file.name in scripts or not self._is_bare_copy(file, places, placed))
+                and file.file in changed
+            ):
                 self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
@@ -148,7 +167,7 @@ class _Work:
                     count=len(diffs),
                 )
             )
-        if not placed and not diffs and not any(file.file.suffix == ".py" for file in files):
+        if not (found or placed or diffs or scripts) and not any(file.file.suffix == ".py" for file in files):
             self.undecided.append(
                 Undecided(
                     "path-without-python",
@@ -157,6 +176,53 @@ class _Work:
                 )
             )
         self._lay(placed, changed)
+        if self.outside:
+            from preflight.tree.plugin_entries import entry_points
+
+            self.entry_points.update(dict.fromkeys(entry_points(absolute(given), files)))
+
+    def _follow(self, asked: Sequence[Given], files: Sequence[Given]) -> tuple[frozenset[str], frozenset[str]]:
+        """Follow the patch scripts among the files that the user asked for, and lay over the tree what they write;
+        returns the names of what is a script or is run by one, and of what is copied into the tree."""
+        if not any(b"vllm" in file.data for file in asked):
+            return frozenset(), frozenset()
+        from preflight.tree.scripts.reading import follow_scripts, is_shell_or_docker, may_patch
+
+        shells = [file for file in asked if is_shell_or_docker(file)]
+        scripts = [
+            file
+            for file in asked
+            if file.file.suffix == ".py" and file.name.rpartition("/")[0] not in self.packages and may_patch(file.data)
+        ]
+        if not shells and not scripts:
+            return frozenset(), frozenset()
+        applied: list[Given] = []
+        known = {file.name: file.data for file in files}
+        by_name = {file.name: file for file in files}
+
+        def apply_diff(name: str, data: bytes) -> None:
+            file = by_name.get(name) or replace(asked[0], file=asked[0].file.parent / name, name=name, data=data)
+            applied.append(file)
+
+        found = follow_scripts(self.tree, shells, scripts, known, _lookup(files, known), apply_diff)
+        changes = {path: data for path, data in found.writes.items() if _can_be_laid(path)}
+        if changes:
+            self.tree = self.tree.with_overlay(changes, marks=found.marks)
+            self.laid.update(changes)
+        self.tree = replace(self.tree, script_failures=(*self.tree.script_failures, *found.failures))
+        self.undecided += [
+            Undecided(
+                "patch-script-not-followed",
+                f"What {script} does to the tree was not checked: {why}.",
+                script,
+                line,
+                decisive=True,
+            )
+            for script, why, line in found.given_up
+        ]
+        for file in applied:
+            self._apply(file, True)
+        return frozenset({*found.scripts, *(file.name for file in (*shells, *applied))}), frozenset(found.used)
 
     def select(self, given: str, inside: str) -> None:
         """A PATH that points into the tree itself."""
@@ -179,6 +245,7 @@ class _Work:
             self.tree,
             selected=None if selected is None else tuple(sorted(selected)),
             outside=(*self.tree.outside, *self.outside.values()),
+            entry_points=(*self.tree.entry_points, *self.entry_points),
             notes=(*self.tree.notes, *self.notes),
             aside=tuple(self.aside),
             undecided=(*self.tree.undecided, *self.undecided),
@@ -187,7 +254,7 @@ class _Work:
     def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
         """Lays a file over the path that alone has its name, if the two have more in common than the name."""
         path = _bare(file, places)
-        if path is None:
+        if path is None or file.file.name == "__init__.py" or file.name.rpartition("/")[0] in self.packages:
             return False
         theirs = _read(self.tree, path)
         if len(theirs) > _TELLING and _common(theirs, file.data) < _COMMON:
@@ -236,6 +303,23 @@ class _Work:
             )
 
 
+def _lookup(files: Sequence[Given], known: Mapping[str, bytes]) -> Callable[[str], bytes | None]:
+    """Finds files of the repository by name: those that were gathered, then (if git's index is not what counts) those
+    that are beside them."""
+    first = files[0]
+    top = Path(str(first.file)[: -len(first.name)]) if str(first.file).endswith(first.name) else None
+
+    def look(name: str) -> bytes | None:
+        if name in known or first.staged or top is None or ".." in name.split("/"):
+            return known.get(name)
+        try:
+            return read_bytes(top / name, _LIMIT)
+        except (OSError, ValueError):
+            return None
+
+    return look
+
+
 def _in_order(diffs: Sequence[Given], files: Sequence[Given]) -> list[Given]:
     """Diffs by name, or as a ``series`` file beside them (quilt's) says."""
     series = next((file for file in files if file.parts == ("series",)), None)
@@ -282,6 +366,15 @@ def _added(file: Given, tops: set[tuple[str, ...]], places: Places) -> str | Non
             return _new("/".join(parts[len(top) :]), places)
     path = places.inside(file.name.split("/"))
     return path if path is not None and path.count("/") > 1 and places.has_folder(path) else None
+
+
+def _is_inside_package(file: Given, path: str, names: set[str]) -> bool:
+    """Whether the ``vllm`` folder that a file is in belongs to another package (``plugin/integration/vllm/...``)."""
+    above = file.name.split("/")[: -path.count("/") - 1]
+    if "/".join((*above, "__init__.py")) in names:
+        return bool(above)
+    folder = file.file.parents[path.count("/")]
+    return not file.staged and is_file(folder / "__init__.py")
 
 
 def _can_be_laid(path: str) -> bool:

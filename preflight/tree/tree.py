@@ -8,9 +8,10 @@ from pathlib import Path
 
 from preflight.model import FileState, PatchedFile, TreeFacts, Undecided
 from preflight.tree.diff import Failure, Marks
-from preflight.tree.kinds import OutsideFile, SourceUnreadable, TreeKind, counted
+from preflight.tree.kinds import EntryPoint, OutsideFile, SourceUnreadable, TreeKind, counted
 from preflight.tree.reading import read_bytes, reason
 from preflight.tree.reference import Reference
+from preflight.tree.scripts.outcome import ScriptFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Tree:
     python_range: str | None = None  #: Requires-Python of vLLM's metadata
     selected: tuple[str, ...] | None = None  #: files of the tree that the user asked for; None: the patched set
     outside: tuple[OutsideFile, ...] = ()  #: Python files given as PATHs that mirror no path of the tree
+    entry_points: tuple[EntryPoint, ...] = ()  #: those of the packages among them
     notes: tuple[str, ...] = ()  #: sentences for the report
     undecided: tuple[Undecided, ...] = ()
     compiled: frozenset[str] = frozenset()
@@ -41,7 +43,9 @@ class Tree:
     absent: frozenset[str] = frozenset()
     marks: Mapping[str, Marks] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()  #: what of the diffs does not apply
+    script_failures: tuple[ScriptFailure, ...] = ()  #: steps of patch scripts that do not do what they say
     reference: Reference | None = None
+    same: tuple[str, ...] = ()  #: files that were laid over it with the content that the release has
     aside: tuple[str, ...] = ()  #: files of the package that an overlay has and that are no text, so not laid over it
 
     def files(self) -> Iterable[str]:
@@ -135,6 +139,7 @@ class Tree:
             origins={**kept, **(origins or {})},
             marks={**{path: made for path, made in self.marks.items() if path not in changes}, **(marks or {})},
             notes=(*self.notes, *said),
+            same=tuple(dict.fromkeys([*(path for path in self.same if path not in changes), *same])),
         )
 
     def _outside(self, path: str) -> OutsideFile | None:

@@ -11,8 +11,9 @@ from preflight.walk.classes import class_of, lookup
 from preflight.walk.equality import SCALARS, truth
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.operands import distribute, payload, unsupported, why
+from preflight.walk.origins import derived, judged
 from preflight.walk.outcomes import fork
-from preflight.walk.truth import Truth, as_value
+from preflight.walk.truth import Truth
 from preflight.walk.values import (
     Bound,
     Class,
@@ -104,7 +105,7 @@ def _host_binary(
             if isinstance(one, (str, bytes)) and isinstance(other, int) and len(one) * other > machine.limits.size:
                 return machine.unknown("a string too large to be made", cls=machine.natives.str)
     try:
-        return machine.value(host(a, b))
+        return machine.value(host(a, b), derived(left, right))
     except TypeError as error:
         machine.fail("TypeError", str(error), values=(("left", left), ("right", right)))
     except (ArithmeticError, ValueError) as error:
@@ -223,7 +224,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
         if answer is Truth.MAYBE:
             reason = value.reason if isinstance(value, Unknown) else why(machine)
             return machine.unknown(reason, cls=machine.natives.bool)
-        return as_value(answer, "")
+        return judged(answer is Truth.YES, value)
     if isinstance(value, OneOf):
         return fork(
             machine, [lambda option=option: unary(machine, op, option) for option in value.options], why(machine)
@@ -236,7 +237,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
     if isinstance(value, Const):
         host = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(op)]
         try:
-            return Const(host(value.value))
+            return Const(host(value.value), derived(value))
         except TypeError as error:
             machine.fail("TypeError", str(error))
     if isinstance(value, Unknown):

@@ -11,6 +11,7 @@ from preflight.walk.classes import lookup
 from preflight.walk.equality import SCALARS, contains, equal, identical
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.operands import distribute, payload, unsupported
+from preflight.walk.origins import judged
 from preflight.walk.truth import Truth, as_value
 from preflight.walk.values import (
     Class,
@@ -23,7 +24,6 @@ from preflight.walk.values import (
     SetValue,
     Unknown,
     Value,
-    boolean,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def _answer(machine: Machine, answer: Truth, left: Value, right: Value, reason: 
     for side in (left, right):
         if answer is Truth.MAYBE and isinstance(side, Unknown):
             return Unknown(side.reason, side.place, cls=machine.natives.bool)
+    if answer is not Truth.MAYBE:
+        return judged(answer is Truth.YES, left, right)
     made = as_value(answer, reason)
     if isinstance(made, Unknown):
         made.cls = machine.natives.bool
@@ -93,7 +95,7 @@ def _ordered(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Valu
     if isinstance(left_host, Unknown) or isinstance(right_host, Unknown):
         return _unknown_order(machine, sign, left_host, right_host)
     try:
-        return boolean(bool(host(machine.host(left_host), machine.host(right_host))))
+        return judged(bool(host(machine.host(left_host), machine.host(right_host))), left, right)
     except NotConcrete:
         if isinstance(left_host, Seq) and isinstance(right_host, Seq) and left_host.kind is right_host.kind:
             return machine.unknown("a comparison of sequences that are not wholly known", cls=machine.natives.bool)

@@ -36,8 +36,26 @@ def make_parser():
 
 
 def parse(parser, argv):
+    """The words of the command line through the parser."""
+    return parser.parse_args(argv)
+
+
+def take(values, objects):
+    """The arguments as the parser gives them; a field of the engine's arguments has its default for itself."""
+    from argparse import Namespace
+    from dataclasses import MISSING, fields
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    args = Namespace(**values)
+    for field in fields(AsyncEngineArgs):
+        if field.name in objects and field.default_factory is not MISSING:
+            setattr(args, field.name, field.default_factory())
+        elif field.name in objects and field.default is not MISSING:
+            setattr(args, field.name, field.default)
+    return args
+
+
+def validate(args):
     """What `vllm serve` does with its arguments before it makes a config."""
-    args = parser.parse_args(argv)
     if getattr(args, "model_tag", None) is not None:
         args.model = args.model_tag
     validate_parsed_serve_args(args)
@@ -57,9 +75,16 @@ def model_config_of(config):
 
 
 def make_runner(config):
-    """The model runner of a worker, with the drafter that the speculative config asks for."""
-    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+    """The model runner that a worker takes, with the drafter that the speculative config asks for."""
+    from vllm import envs
     import torch
+    second = getattr(config, "use_v2_model_runner", None)
+    if second is None:
+        second = getattr(envs, "VLLM_USE_V2_MODEL_RUNNER", False)
+    if second:
+        from vllm.v1.worker.gpu.model_runner import GPUModelRunner
+    else:
+        from vllm.v1.worker.gpu_model_runner import GPUModelRunner
     return GPUModelRunner(config, torch.device("cuda"))
 
 

@@ -38,6 +38,8 @@ SCALARS = (int, float, complex, str, bytes, type(None))
 def truth(machine: Machine, value: Value) -> Truth:
     """Whether ``value`` counts as true."""
     if isinstance(value, Const):
+        if value.origin is not None:
+            machine.weigh(value.origin)
         return known(bool(value.value))
     if isinstance(value, Unknown):
         return Truth.MAYBE if value.truthy is None else known(value.truthy)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from preflight.tree import Tree
     from preflight.walk.assumptions import Assumptions
 
+#: as far as a launch can be followed without its weights
+WHOLE = Scope()
+
 
 @dataclass(frozen=True, slots=True)
 class Followed:
@@ -29,19 +32,19 @@ class Followed:
 
 
 def follow(
-    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], demanded: Sequence[str] = ()
+    launch: Launch, tree: Tree, program: Program, assume: Sequence[str], scope: Scope = WHOLE
 ) -> Followed | Undecided:
     """Walk a launch, or say why that was not done: it cannot be begun, or the walk failed.
 
-    ``assume`` are the texts of ``--assume``, ``demanded`` the attributes of ``--require-config``. Raises UsageError for
-    assumptions that mean nothing.
+    ``assume`` are the texts of ``--assume``. Raises UsageError for assumptions that mean nothing.
     """
     prepared = prepare(launch, tree, program, assume)
     if isinstance(prepared, Undecided):
         return prepared
-    scope = Scope(demanded=tuple(demanded))
     try:
-        walk = walk_launch(ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope)
+        walk = walk_launch(
+            ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope, given=prepared.given
+        )
     except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run
         return Undecided(
             "walk-fault",

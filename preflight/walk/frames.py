@@ -28,6 +28,7 @@ class Frame(Store):
         "owner",
         "past",
         "scope",
+        "weighed",
     )
 
     content: dict[str, Value]
@@ -49,6 +50,8 @@ class Frame(Store):
         self.caught: list[Value] = []
         #: whether it was walked past a raise that was found before: how Python would go on is not known
         self.past = False
+        #: the assumptions about the machine that decided something here
+        self.weighed: frozenset[str] = frozenset()
 
     @property
     def path(self) -> str:

@@ -23,7 +23,9 @@ from preflight.walk import (
 )
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
-from preflight.walk.outcomes import Condition, Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.origins import assumed_in
+from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -94,6 +96,8 @@ class Machine:
     assumed: dict[str, str] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
+    #: whether functions give a value, for those that were on the way of an exception
+    giving: dict[Function, bool] = field(default_factory=dict)
     end: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -139,6 +143,12 @@ class Machine:
 
     def unknown(self, reason: str, *, cls: Class | None = None, truthy: bool | None = None) -> Unknown:
         return Unknown(reason, self.place(), truthy=truthy, cls=cls)
+
+    def weigh(self, origin: str) -> None:
+        """A value of this origin decides how the code at hand goes on."""
+        found = assumed_in(origin)
+        if found and self.frames:
+            self.frames[-1].weighed |= found
 
     def is_past(self, what: str) -> bool:
         """Whether the fault ``what`` (``raise``, or a missing attribute's name) at this place was found before."""
@@ -198,15 +208,33 @@ class Machine:
     ) -> Exit:
         """An exception on its way out from here."""
         cls = error.cls if isinstance(error, (Instance, Unknown)) else None
-        conditions: tuple[Condition, ...] = ()
-        if not self.state.tries:
-            # what no handler can catch will be reported, with the values as they are now
-            conditions = tuple(
-                replace(condition, values=statements.named_values(frame, condition.test))
-                for frame in self.frames
-                for condition in frame.conditions
-            )
-        return Exit(error, cls, message, self.place(), self.trail(), conditions, values, missing)
+        around = [(frame, condition) for frame in self.frames for condition in frame.conditions]
+        # with the values as they are now; of what a handler may catch, the last are enough
+        conditions = tuple(
+            replace(condition, values=statements.named_values(frame, condition.test))
+            for frame, condition in (around[-2:] if self.state.tries else around)
+        )
+        weighed: frozenset[str] = frozenset()
+        for frame in reversed(self.frames):
+            weighed |= frame.weighed
+            if frame.kind != "comprehension":
+                break
+        return Exit(
+            error, cls, message, self.place(), self.trail(), conditions, values, missing, self._waiting(), weighed
+        )
+
+    def _waiting(self) -> frozenset[tuple[str, str]]:
+        """The functions on the way that wait for a value of what they called."""
+        found = set()
+        for caller, called in zip(self.frames, self.frames[1:], strict=False):
+            if called.function is None:
+                continue
+            gives = self.giving.get(called.function)
+            if gives is None:
+                gives = self.giving[called.function] = gives_value(called.function)
+            if gives:
+                found.add((caller.path, caller.name))
+        return frozenset(found)
 
     def trail(self) -> tuple[Step, ...]:
         """The calls on the way here, outermost first."""

@@ -15,10 +15,13 @@ from preflight.walk.classes import lookup
 from preflight.walk.frames import Frame
 from preflight.walk.outcomes import Raised
 from preflight.walk.stored import UNBUILT
-from preflight.walk.values import NONE, Class, Function, Unknown, Value
+from preflight.walk.values import NONE, Bound, Class, Function, Instance, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
+
+#: what a loader of another format calls, before it reads any weights, to see whether the model is made for it
+_LOADERS_CHECK = "_verify_model_compatibility"
 
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -34,7 +37,12 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
     picked = machine.items(machine.call(picker, [model_config]))
     if not picked or not isinstance(picked[0], Class):
         return machine.unknown("a model of a class that is not known")
-    return unbuilt(machine, picked[0], vllm_config)
+    made = unbuilt(machine, picked[0], vllm_config)
+    loader = given.get("self")
+    check = machine.find(loader, _LOADERS_CHECK) if isinstance(loader, Instance) else None
+    if isinstance(check, Bound):
+        machine.call(check, [made, model_config])
+    return made
 
 
 def unbuilt(machine: Machine, cls: Class, vllm_config: Value) -> Value:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from preflight.walk.frames import Frame, scan
 from preflight.walk.outcomes import Exit, Raised
+from preflight.walk.state import OLDEST
 from preflight.walk.values import Const, External, ModuleValue, Perhaps, Value
 
 if TYPE_CHECKING:
@@ -154,9 +155,9 @@ class Modules:
             elif isinstance(source, str):
                 made = External(name)
             else:
-                made = ModuleValue(name, 0)
+                made = ModuleValue(name, OLDEST)
                 made.file = source.path
-                frame = Frame("module", "<module>", made, None, scan([]), 0)
+                frame = Frame("module", "<module>", made, None, scan([]), OLDEST)
                 frame.content = made.content
                 body = Body(source, frame)
                 _index(body)

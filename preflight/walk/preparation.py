@@ -13,6 +13,7 @@ from preflight.launch.launch import MODEL_DESTINATIONS
 from preflight.launch.unresolved import is_open
 from preflight.model import Undecided
 from preflight.walk.assumptions import Assumptions, with_stated
+from preflight.walk.given import Given, given_of
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Prepared:
     """What ``walk_launch`` is given."""
 
     argv: tuple[str, ...]
+    given: Given | None
     files: Files
     assumptions: Assumptions
 
@@ -60,7 +62,7 @@ def prepare(launch: Launch, tree: Tree, program: Program, stated: Sequence[str])
     if launch.drafter is not None and launch.drafter.files is not None and launch.drafter.name is not None:
         _add_model(files, launch.drafter.name, launch.drafter.files)
     assumptions = with_stated(_known(launch, tree, program), stated)
-    return Prepared(tuple(_words(launch)), files, _installed(assumptions, program))
+    return Prepared(tuple(_words(launch)), given_of(launch), files, _installed(assumptions, program))
 
 
 def _not_walked(reason: str) -> Undecided:
@@ -142,6 +144,10 @@ def _list(files: Files, folder: Path, name: str, level: int) -> None:
             data = _json(Path(entry.path))
             if data is not None:
                 files.data[inner] = data
+        elif level == 0 and entry.name.endswith(".py"):
+            text = _python(Path(entry.path))
+            if text is not None:
+                files.code[inner] = text
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -161,6 +167,17 @@ def _json(path: Path) -> Any:  # noqa: ANN401 - JSON
     try:
         return json.loads(read_text(path, path.name, _LARGEST, "JSON"))
     except (LaunchError, ValueError, RecursionError):
+        return None
+
+
+def _python(path: Path) -> str | None:
+    """The text of a small Python file; None where that is not to be had."""
+    from preflight.launch.errors import LaunchError
+    from preflight.launch.files import read_text
+
+    try:
+        return read_text(path, path.name, _LARGEST, "Python")
+    except LaunchError:
         return None
 
 

@@ -4,7 +4,6 @@ out.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from preflight.model import Fault, Note, Severity, Span, Undecided
@@ -13,11 +12,15 @@ from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.entries import PATH
 from preflight.walk.ids import ASSERTION, ATTRIBUTE, DEMANDED, RAISES, TYPE
 from preflight.walk.machine import Doubt
+from preflight.walk.origins import assumed_in
 from preflight.walk.outcomes import Exit
+from preflight.walk.remedy import nearest, way_out
 from preflight.walk.stages import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
 _SHOWN = 6
+#: characters of a message
+_LONGEST = 800
 
 
 def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> Iterator[Fault | Undecided]:
@@ -28,7 +31,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
     """
     for found in walk.found:
         if found.stage not in _OF_THE_PARSER:
-            yield _fault(found, defaults)
+            yield _fault(found, defaults, walk)
         elif not flags_told:
             place, message = found.exit.place, _sentence(found.exit.message)
             yield Undecided(
@@ -89,13 +92,15 @@ def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
 _STAGES = {
     "make_parser": "the making of this tree's parser",
     "parse": "this tree's parser",
+    "take": "the reading of the arguments",
+    "validate": "the check of the arguments",
     "configure": "the making of the engine config",
     "model_config_of": "the model's config",
     "construct": "the construction of the model",
     "make_runner": "the making of the model runner",
     "load_models": "the loading of target and drafter",
 }
-_OF_THE_PARSER = ("make_parser", "parse")
+_OF_THE_PARSER = ("make_parser", "parse", "take", "validate")
 
 
 def _demand(lack: Lacking) -> Fault:
@@ -110,7 +115,7 @@ def _demand(lack: Lacking) -> Fault:
     )
 
 
-def _fault(found: Found, defaults: frozenset[str]) -> Fault:
+def _fault(found: Found, defaults: frozenset[str], walk: Walk) -> Fault:
     exit = found.exit
     name = exit.cls.name if exit.cls is not None else "an exception"
     place = exit.place
@@ -122,7 +127,7 @@ def _fault(found: Found, defaults: frozenset[str]) -> Fault:
         span=Span(place.path, place.line, place.column, place.end_line, place.end_column),
         message=message,
         why=_why(found),
-        help=_help(exit),
+        help=way_out(exit, found.assumed, walk.target),
         values=tuple(_values(exit)),
         trail=tuple(step for step in exit.trail if step.path != PATH),
         severity=Severity.WARNING if _rests_on_defaults(exit, defaults) else None,
@@ -141,13 +146,9 @@ def check_of(found: Found) -> str:
 
 
 def _sentence(message: str | None) -> str:
-    """A message on one line; of pydantic's the part that says something."""
-    if not message:
-        return ""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if len(lines) > 1 and "validation error" in lines[0]:
-        return f"{lines[0]}: {' '.join(lines[1:])}"
-    return " ".join(lines)
+    """A message on one line, its end left off where it lists more than anybody reads."""
+    text = " ".join((message or "").split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rpartition(' ')[0]} ..."
 
 
 def _why(found: Found) -> str:
@@ -184,32 +185,7 @@ def plain(value: Value, depth: int = 0) -> Host:
     return None
 
 
-def _help(exit: Exit) -> str | None:
-    """For a missing attribute: what the object has instead."""
-    if exit.missing is None:
-        return None
-    owner, name = exit.missing
-    if not isinstance(owner, Instance):
-        return None
-    near = nearest(name, owner)
-    return f"this {owner.cls.name} has {' and '.join(near)}" if near else None
-
-
-def nearest(name: str, owner: Instance) -> list[str]:
-    """Attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
-    candidates = [key for key in owner.content if not key.startswith("_")]
-    alike = difflib.get_close_matches(name, candidates, 2, 0.75)
-    words = set(name.split("_")) - {"num", "size", "config"}
-    scored: list[tuple[int, str]] = []
-    for key in candidates:
-        shared = len(words & set(key.split("_")))
-        if shared and key not in alike:
-            origin = owner.content[key].origin or ""
-            scored.append((-3 * (".json: " in origin) - shared, key))
-    return [*alike, *(key for _score, key in sorted(scored))][: 3 if alike else 1]
-
-
 def _rests_on_defaults(exit: Exit, defaults: frozenset[str]) -> bool:
     """Whether a value that decided it came from an assumption that nobody stated."""
     pairs = [*exit.values, *(pair for condition in exit.conditions[-2:] for pair in condition.values)]
-    return any(value.origin in defaults for _name, value in pairs if value.origin)
+    return not defaults.isdisjoint(exit.weighed.union(*(assumed_in(value.origin) for _name, value in pairs)))

@@ -16,6 +16,7 @@ from preflight.walk.entries import ENTRY, PATH, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.outcomes import Exit, GaveUp, Raised
+from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
 from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from preflight.walk.assumptions import Assumptions
+    from preflight.walk.given import Given
     from preflight.walk.modules import World
     from preflight.walk.state import Segment
 
@@ -99,11 +101,12 @@ class Walk:
 class Scope:
     """How far a launch is walked.
 
-    ``drafter``: on to the model runner and the drafter when the config asks for speculative decoding; ``construct``:
-    through the constructor of the target model; ``demanded``: attributes that the model's config must have.
+    ``runner``: on to the model runner, and the drafter if there is one, when the config asks more of the model than to
+    run; ``construct``: through the constructor of the target model; ``demanded``: attributes that the model's config
+    must have.
     """
 
-    drafter: bool = True
+    runner: bool = True
     construct: bool = False
     demanded: tuple[str, ...] = ()
 
@@ -115,27 +118,34 @@ def walk_launch(
     assumptions: Assumptions,
     scope: Scope = Scope(),
     limits: Limits | None = None,
+    given: Given | None = None,
 ) -> Walk:
-    """Walk ``vllm serve`` with the arguments ``argv``.
+    """Walk ``vllm serve`` with the arguments ``argv``; ``given`` is what the tree's parser makes of them, if known.
 
     Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
     a fault of the walk itself.
     """
-    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope))
+    return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope, given))
 
 
 class _Launch:
     def __init__(self, world: World, files: Files, assumptions: Assumptions, limits: Limits) -> None:
-        self.machine = Machine(Modules(WithEntries(world)), library(assumptions, files), limits)
+        self.machine = Machine(Modules(WithEntries(WithRemote(world, files))), library(assumptions, files), limits)
         self.result = Walk()
         self.missing: set[tuple[str, str]] = set()
 
-    def walk(self, argv: Sequence[str], scope: Scope) -> Walk:
+    def walk(self, argv: Sequence[str], scope: Scope, given: Given | None) -> Walk:
         machine, result = self.machine, self.result
-        parser = self.stage("make_parser", [])
         arguments = None
-        if parser is not None and not result.found:
-            arguments = self.stage("parse", [parser, machine.list(words(argv))])
+        if given is not None:
+            objects = machine.tuple([Const(name) for name in given.objects])
+            arguments = self.stage("take", [machine.strings(_values(machine, given)), objects])
+        else:
+            parser = self.stage("make_parser", [])
+            if parser is not None and not result.found:
+                arguments = self.stage("parse", [parser, machine.list(words(argv))])
+        if arguments is not None:
+            arguments = self.stage("validate", [arguments])
         config = self.stage("configure", [arguments]) if arguments is not None else None
         if isinstance(config, Instance):
             result.config = config
@@ -143,7 +153,7 @@ class _Launch:
             self._describe(config)
             self._demand(config, scope.demanded)
             self._know_model(config)
-            if scope.drafter and self._speculates(config):
+            if scope.runner and self._asks_the_runner(config):
                 result.runner = self.stage("make_runner", [config])
                 if isinstance(result.runner, Instance):
                     self.stage("load_models", [result.runner])
@@ -160,6 +170,7 @@ class _Launch:
     def stage(self, name: str, arguments: list[Value]) -> Value | None:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
+        #: those that a fault was found in, and those that go on without the value that it kept from them
         functions: set[tuple[str, str]] = set()
         for _ in range(MOST_FAULTS):
             segment, base = machine.state.open(), len(machine.state.pendings)
@@ -180,13 +191,15 @@ class _Launch:
                 if "/heterogeneity/" in exit.place.path:
                     self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
                     return None
+                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if exit.cls is not None and exit.cls.name in _OF_NAMES:
+                    if function in functions:
+                        return None  # what the fault before it would have bound
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
-                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 if function not in functions and not self._again(exit):
                     self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
-                functions.add(function)
+                functions |= {function, *exit.waiting}
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
                 if fault in machine.past:
                     return None  # it is no raise and no missing attribute: there is no way past it
@@ -265,9 +278,15 @@ class _Launch:
     def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
         self.result.stopped.append(Stopped(stage, id, reason, place))
 
-    def _speculates(self, config: Instance) -> bool:
-        value = config.content.get("speculative_config")
-        return value is not None and not (isinstance(value, Const) and value.value is None)
+    def _asks_the_runner(self, config: Instance) -> bool:
+        """Whether more is asked of the model than to run: a drafter, adapters, or weights of another format."""
+        for name in ("speculative_config", "lora_config"):
+            value = config.content.get(name)
+            if value is not None and not (isinstance(value, Const) and value.value is None):
+                return True
+        load = config.content.get("load_config")
+        form = load.content.get("load_format") if isinstance(load, Instance) else None
+        return isinstance(form, Const) and form.value != "auto"
 
     def _set_groups(self, config: Instance) -> None:
         """The sizes of the parallel groups, as the finished config has them."""
@@ -285,6 +304,13 @@ class _Launch:
             size = parallel.content.get(name)
             if isinstance(size, Const) and isinstance(size.value, int):
                 self.machine.library.groups[kind] = size.value
+
+
+def _values(machine: Machine, given: Given) -> dict[str, Value]:
+    """The arguments by name; what is an object of the tree is not known."""
+    values = {name: machine.value(thing, origin) for name, (thing, origin) in given.known.items()}
+    values |= {name: Unknown(f"the default of the argument {name}") for name in given.objects}
+    return values | {name: Unknown(reason) for name, reason in given.unknown.items()}
 
 
 def words(argv: Sequence[str]) -> list[Value]:

@@ -17,6 +17,8 @@ from preflight.walk.values import Host, Store
 
 #: the contents of stores as an arm left them: id -> (store, content, loose)
 Delta = dict[int, tuple[Store, Any, "str | None"]]
+#: the serial of a module: older than any arm, also one at the top level of another module
+OLDEST = -(10**16)
 
 
 class Segment:

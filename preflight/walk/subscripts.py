@@ -30,6 +30,17 @@ if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 
+def member_named(machine: Machine, enum: Class, key: Value) -> Value:
+    """``Enum[key]`` as the metaclass of enums does it."""
+    members = enum.notes["members"]
+    if isinstance(key, Const):
+        if key.value in members:
+            return members[key.value]
+        if not enum.gap():
+            machine.fail("KeyError", repr(key.value))
+    return machine.unknown("which member of an enum it is, is not known")
+
+
 def get_item(machine: Machine, owner: Value, key: Value) -> Value:
     """``owner[key]``."""
     if isinstance(owner, OneOf) or (isinstance(key, OneOf) and not isinstance(owner, (Class, Form, External))):
@@ -48,16 +59,10 @@ def get_item(machine: Machine, owner: Value, key: Value) -> Value:
             machine.fail("TypeError", f"'{owner.cls.name}' object is not subscriptable")
         return machine.unknown(f"the items of {owner.cls.name} are not known")
     if isinstance(owner, Class):
-        members = owner.notes.get("members")
-        if members is not None:
-            if isinstance(key, Const):
-                if key.value in members:
-                    return members[key.value]
-                if not owner.gap():
-                    machine.fail("KeyError", repr(key.value))
-            return machine.unknown("which member of an enum it is, is not known")
         if owner.metaclass is not None and (getter := lookup(owner.metaclass, "__getitem__").value) is not None:
             return machine.call(getter, [owner, key])
+        if "members" in owner.notes:
+            return member_named(machine, owner, key)
         return machine.library.subscript(machine, owner, key)
     if isinstance(owner, (Form, External)):
         return machine.library.subscript(machine, owner, key)

@@ -6,14 +6,16 @@ assumption it rests on. Nothing here knows a rule of vLLM's; what is answered is
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from preflight.walk import texts
-from preflight.walk.assumptions import Assumptions
+from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.library.registry import Library
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
+from preflight.walk.remote import load_class
 from preflight.walk.values import NONE, TRUE, Builtin, Class, Const, Implementation, Instance, Value
 from preflight.walk.world import Files
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 Maker = Callable[["Machine"], Value]
+#: the platforms on which a Triton that is installed finds its driver
+_WITH_TRITON = ("cuda", "rocm")
 GIB = 1 << 30
 
 
@@ -108,9 +112,14 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         **{name: lambda machine, kind=kind: Builtin(kind, _group(kind)) for name, kind in _GROUPS.items()},
         # tokenizers and processors ask files and libraries that no walk enters
         **{name: lambda machine, name=name: Builtin(name, _not_entered(name)) for name in _NOT_ENTERED},
+        "get_class_from_dynamic_module": lambda machine: Builtin("get_class_from_dynamic_module", load_class),
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
-        "get_attr_docs": lambda machine: Builtin("get_attr_docs", lambda machine, given, named: machine.dict([])),
+        # Triton counts its drivers that see a GPU, of which such a machine has one
+        "HAS_TRITON": lambda machine: _has_triton(machine, assumed),
+        # a traced function does what it does without
+        "instrument_otel": lambda machine: Builtin("instrument_otel", _same),
+        "get_attr_docs": lambda machine: Builtin("get_attr_docs", _docs),
     }
 
 
@@ -125,6 +134,32 @@ def _platform(machine: Machine, assumed: Assumptions) -> Value:
         if isinstance(cls, Class):
             return machine.call(cls, [])
     return machine.unknown(f"the platform {assumed.platform} of this tree")
+
+
+def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """A decorator that changes nothing: its function is the first argument, however that is called."""
+    return next(iter((*arguments, *keywords.values())), NONE)
+
+
+def _docs(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """The texts below the assignments of a class, which the tree's code reads from its source."""
+    cls = next(iter((*arguments, *keywords.values())), NONE)
+    if not isinstance(cls, Class) or cls.node is None:
+        return machine.unknown("the source of a class")
+    found: dict[str, Value] = {}
+    for statement, below in zip(cls.node.body, cls.node.body[1:]):  # noqa: B905 - pairs of neighbours
+        text = below.value if isinstance(below, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            found.update({target.id: Const(text.value) for target in targets if isinstance(target, ast.Name)})
+    return machine.strings(found)
+
+
+def _has_triton(machine: Machine, assumed: Assumptions) -> Value:
+    if assumed.platform not in _WITH_TRITON:
+        return machine.unknown("whether Triton has a driver on this machine", cls=machine.natives.bool)
+    there = machine.library.installed(machine, "triton")
+    return Const(there is not False, PLATFORM)
 
 
 def _capability(machine: Machine, assumed: Assumptions) -> Value:

@@ -11,6 +11,7 @@ from preflight.walk.values import (
     Class,
     Const,
     Form,
+    Host,
     Instance,
     Map,
     OneOf,
@@ -30,7 +31,7 @@ def text(machine: Machine, value: Value, *, quoted: bool = False) -> str | None:
         return repr(value.value) if quoted else str(value.value)
     if isinstance(value, (Seq, Map, SetValue)):
         try:
-            return str(machine.host(value))
+            return _text_of_host(machine.host(value))
         except NotConcrete:
             return _text_of_parts(machine, value)
     if isinstance(value, Instance):
@@ -40,6 +41,14 @@ def text(machine: Machine, value: Value, *, quoted: bool = False) -> str | None:
     if isinstance(value, Form):
         return machine.library.form_text(machine, value)
     return None
+
+
+def _text_of_host(made: Host) -> str:
+    """The text of a container; the order of the strings in a set differs from run to run, and is sorted here."""
+    if isinstance(made, (set, frozenset)) and any(isinstance(item, str) for item in made):
+        inner = "{" + ", ".join(sorted(map(repr, made))) + "}"
+        return inner if isinstance(made, set) else f"frozenset({inner})"
+    return str(made)
 
 
 def _text_of_parts(machine: Machine, value: Seq | Map | SetValue) -> str | None:

@@ -47,6 +47,7 @@ class Texts:
 _STANDARD = ("argparse",)
 _CONFIGURATION = (
     "transformers.configuration_utils",
+    "transformers.dynamic_module_utils",
     "transformers.modeling_rope_utils",
     "transformers.models.auto.modeling_auto",
     "transformers.models.auto.auto_mappings",
@@ -127,12 +128,17 @@ def _shown_path(path: str, name: str) -> str:
 class Files:
     """What the launch is known to have of files, by path: ``kinds`` are ``file``, ``folder`` (known wholly: what is
     not listed in it is not there) and ``partly`` (a folder of which only the listed files are known); ``data`` is the
-    content of JSON files. Everything else is not known.
+    content of JSON files, ``code`` the text of Python files. Everything else is not known.
     """
 
     def __init__(self, kinds: dict[str, str] | None = None, data: dict[str, Any] | None = None) -> None:
         self.kinds = kinds or {}
         self.data = data or {}
+        self.code: dict[str, str] = {}
+
+    def folders_with_code(self) -> list[str]:
+        """The folders that hold Python files."""
+        return sorted({path.rpartition("/")[0] for path in self.code})
 
     def kind(self, path: str) -> str | None:
         """``file``, ``folder``, ``partly``, ``nothing``, or None where that is not known."""

@@ -193,6 +193,46 @@ def test_launches_that_died_in_public(
         assert part in said.errors[0]
 
 
+OWN = {
+    **{key: value for key, value in QWEN3.items() if key != "num_key_value_heads"},
+    "architectures": ["OwnForCausalLM"],
+    "model_type": "own",
+    "auto_map": {"AutoConfig": "configuration_own.OwnConfig"},
+}
+OWN_CODE = """
+import somewhere
+from transformers import PretrainedConfig
+class OwnConfig(PretrainedConfig):
+    model_type = "own"
+    def __init__(self, num_key_value_heads=8, **kwargs):
+        self.num_key_value_heads = num_key_value_heads
+        super().__init__(**kwargs)
+somewhere.must_never_run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        ((), "contains custom code which must be executed"),
+        (("--trust-remote-code", "--hf-overrides", '{"architectures": ["Qwen3ForCausalLM"]}'), None),
+        (
+            ("--trust-remote-code", "--hf-overrides", '{"architectures": ["Qwen3ForCausalLM"]}', "-tp", "7"),
+            "Total number of attention heads",
+        ),
+    ],
+    ids=["not-trusted", "overridden", "divided"],
+)
+def test_a_config_of_the_checkpoints_own_code_is_read(flags: tuple[str, ...], part: str | None, tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "config.json").write_text(json.dumps(OWN))
+    (tmp_path / "target" / "configuration_own.py").write_text(OWN_CODE)
+    said = say("0.18.1", tmp_path, ["vllm", "serve", str(tmp_path / "target"), *flags])
+    assert len(said.errors) == (part is not None)
+    assert part is None or part in said.errors[0]
+    assert said.open == ()
+
+
 @pytest.mark.parametrize("file", ["engine-config-0.16.0.json", "engine-config-0.33.0.json"])
 def test_engine_configs_come_out_as_a_real_vllm_said(file: str) -> None:
     """A sample; ``python -m tests.walk_cases FILE`` runs all of them."""

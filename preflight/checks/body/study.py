@@ -226,7 +226,7 @@ class _Reader:
     def _is_own(self, item: Import) -> bool:
         """Whether an import asks for something of vLLM itself."""
         target = self._module.absolute(item)
-        return target is not None and self._program.finder.find(target.partition(".")[0]).in_tree
+        return target is not None and self._program.finder.is_own(target)
 
     def attribute(self, node: ast.Attribute, moment: Moment) -> None:
         if self._keeps(node.lineno, node.lineno):
@@ -254,6 +254,8 @@ class _Reader:
 
     def _resolve(self, text: str) -> Missing | None:
         root, _, _ = text.partition(".")
+        if text.endswith("__"):
+            return None  # Python and the decorators of classes bring such attributes, and no statement shows them
         namespace = self._program.resolver.namespace(self._module)
         bindings = namespace.names.get(root, ()) if namespace is not None else ()
         if len(bindings) != 1 or not isinstance(bindings[0], (Import, StarName, ClassFacts)):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from preflight.checks.classes.attributes import check_attributes
 from preflight.checks.classes.baseline import of_the_patch
+from preflight.checks.classes.beside import about_vllm
 from preflight.checks.classes.handing_on import check_handing_on
 from preflight.checks.classes.interfaces import check_claims, check_members, check_orders
 from preflight.checks.classes.overrides import check_overrides
@@ -40,7 +41,7 @@ def _checked(context: Context) -> Iterator[Fault | Undecided]:
             demanded.setdefault(_place(item), item)
     found = [fault for fault in _gravest(_all_faults(survey)) if _place(fault) not in demanded]
     yield from demanded.values()
-    for fault in of_the_patch(survey, found, _all_faults):
+    for fault in of_the_patch(survey, about_vllm(survey, found), _all_faults):
         # what a release has of itself, or loses in launches of other models, is for those who look at the whole of it
         if fault.severity is not Severity.INFO or context.options.whole_tree:
             yield fault

@@ -25,7 +25,7 @@ from preflight.program.facts import (
 if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
     from preflight.checks.inference.objects import Method
-    from preflight.program import Class, Member
+    from preflight.program import Class, Member, Program
 
 
 #: a call that closes more brackets than this, or is longer, is not read
@@ -255,14 +255,14 @@ def _fault(
     )
 
 
-def callers_of(survey: Survey, name: str) -> Iterator[Caller]:
+def callers_of(program: Program, name: str) -> Iterator[Caller]:
     """The calls ``something.name(...)`` of the tree, but for those on ``self``, ``cls`` and ``super()``.
 
     They are looked for as text, and only the call itself is parsed: the files that hold them are large.
     """
     needle = f".{name}(".encode()
-    for module in survey.program.texts.modules_with(name):
-        data = survey.program.texts.of(module)
+    for module in program.texts.modules_with(name):
+        data = program.texts.of(module)
         at = data.find(needle)
         while at >= 0:
             end = at + len(needle)

@@ -143,7 +143,7 @@ class Survey:
         from preflight.checks.classes.overrides import callers_of
 
         if name not in self._callers:
-            self._callers[name] = tuple(callers_of(self, name))
+            self._callers[name] = tuple(callers_of(self.program, name))
         return self._callers[name]
 
     # -- faults -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 _OPERATORS = ("<<<", "<<-", "&>>", ";;&", "&&", "||", ";;", ";&", "<<", ">>", ">&", "<&", "&>", "<>", ">|", "|&",
               "|", "&", ";", "(", ")", "<", ">", "\n")  # fmt: skip
 REDIRECTIONS = frozenset({"<", ">", ">>", "<>", ">|", ">&", "<&", "&>", "&>>", "<<<"})
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: a backslash at the end of a line joins it with the next before anything else is read, also inside a name
+_JOINED = r"(?:\\\r?\n)*"
+_NAME = re.compile(rf"{_JOINED}[A-Za-z_](?:{_JOINED}[A-Za-z0-9_])*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "e": "\x1b"}
 
 
@@ -231,7 +233,8 @@ class Scanner:
         name = _NAME.match(text, self._at)
         if name is not None:
             self._at = name.end()
-            return Piece("parameter", name.group(), quoted)
+            self._line += name.group().count("\n")
+            return Piece("parameter", re.sub(_JOINED, "", name.group()), quoted)
         special = text[self._at : self._at + 1]
         if special and special in "@*#?-$!0123456789":
             self._at += 1

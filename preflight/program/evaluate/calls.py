@@ -154,7 +154,10 @@ class Calls:
             constructor = CONSTRUCTORS.get(cls.qualname)
             if constructor is None:
                 return Unknown(f"what {cls.qualname}() gives is not followed")
-            return constructor(self._evaluator, *args, **kwargs)
+            try:
+                return constructor(self._evaluator, *args, **kwargs)
+            except TypeError:  # such as `int(text, 16)`
+                return Unknown(f"what {cls.qualname}() gives for these arguments is not followed")
         if cls.opaque:
             return Unknown(f"what {cls.target}() gives is not known")
         if cls.is_enum:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from preflight.syntax.compare import hunks
 from preflight.syntax.diagnose.model import Candidate
 from preflight.syntax.fixes import LineIndex, carry_out
 from preflight.syntax.scene import Scene
+from preflight.tree.compare import hunks
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
 from preflight.walk.library.registry import fail_as, function, pure
+from preflight.walk.origins import derived
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth, as_value
 from preflight.walk.values import (
@@ -739,7 +740,7 @@ def construct(machine: Machine, cls: Class, arguments: Arguments, keywords: Keyw
         machine.may_raise(f"{cls.name} of values that are not known")
         return machine.unknown(f"{cls.name} of values that are not known", cls=cls)
     try:
-        return Const(native(*hosts, **named))
+        return Const(native(*hosts, **named), derived(*arguments))
     except Exception as error:
         return fail_as(machine, error)
 

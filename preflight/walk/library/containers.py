@@ -139,7 +139,7 @@ def _of_const(machine: Machine, value: Const, name: str) -> Value | None:
         )
     found = getattr(host, name)
     if callable(found):
-        return Builtin(f"{type(host).__name__}.{name}", pure(f"{type(host).__name__}.{name}", found))
+        return Builtin(f"{type(host).__name__}.{name}", pure(f"{type(host).__name__}.{name}", found, value))
     return machine.value(found)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import classes, operands, texts
-from preflight.walk.library.registry import MAKERS, function
+from preflight.walk import classes, operands, subscripts, texts
+from preflight.walk.library.registry import MAKERS, function, maker
 from preflight.walk.truth import Truth
 from preflight.walk.values import Builtin, Class, Const, Descriptor, Function, Instance, Perhaps, Seq, Unknown, Value
 
@@ -49,6 +49,26 @@ def _base(name: str, native: str | None) -> None:
 
 for _name, _native in (("Enum", None), ("IntEnum", "int"), ("StrEnum", "str"), ("Flag", None), ("IntFlag", "int")):
     _base(_name, _native)
+
+
+@maker("enum.EnumMeta", "enum.EnumType")
+def _metaclass(machine: Machine) -> Value:
+    """The metaclass of enums, for those that derive from it and ask their base for a member."""
+    known = machine.library._made.get("preflight.EnumType")
+    if known is not None:
+        return known
+    cls = Class("EnumType", (machine.natives.type,), 0, module="enum")
+    cls.mro = (cls, *machine.natives.type.mro)
+
+    def get(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        enum, key = arguments
+        if isinstance(enum, Class) and "members" in enum.notes:
+            return subscripts.member_named(machine, enum, key)
+        return machine.unknown("a member of an enum that is not known")
+
+    cls.content["__getitem__"] = Builtin("EnumType.__getitem__", get)
+    machine.library._made["preflight.EnumType"] = cls
+    return cls
 
 
 def _str(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:

@@ -214,10 +214,32 @@ def _is_typed_dict(machine: Machine, arguments: list[Value], keywords: dict[str,
 def _get_args(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     form = arguments[0]
     if isinstance(form, Form):
-        return machine.tuple(list(_arguments(form)))
+        return _shown_arguments(machine, form)
     if not isinstance(form, (Unknown, OneOf, External)):
         return machine.tuple([])
     return machine.unknown("the arguments of a type that is not known")
+
+
+@maker("typing.ForwardRef")
+def _forward(machine: Machine) -> Value:
+    return _marker(machine, "ForwardRef")
+
+
+def _shown_arguments(machine: Machine, form: Form) -> Value:
+    """The arguments as the program sees them: a form of ``typing`` wraps a type that is written as text."""
+    if form.target is not None or form.head in ("typing.Literal", "typing.Annotated"):
+        return machine.tuple(list(_arguments(form)))
+    return machine.tuple([_wrapped(machine, argument) for argument in _arguments(form)])
+
+
+def _wrapped(machine: Machine, argument: Value) -> Value:
+    if not isinstance(argument, Const) or not isinstance(argument.value, str):
+        return argument
+    cls = machine.library.external(machine, "typing.ForwardRef")
+    assert isinstance(cls, Class)
+    made = machine.instance(cls)
+    made.content["__forward_arg__"] = argument
+    return made
 
 
 def _arguments(form: Form) -> tuple[Value, ...]:
@@ -372,7 +394,7 @@ def union(machine: Machine, left: Value, right: Value) -> Value | None:
 
 def attribute(machine: Machine, value: Form, name: str) -> Value | None:
     if name == "__args__":
-        return machine.tuple(list(_arguments(value)))
+        return _shown_arguments(machine, value)
     if name == "__origin__":
         return value.target if value.target is not None else Form(value.head, ())
     if name in ("__name__", "_name"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -220,14 +221,48 @@ def _commit_hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
     return machine.unknown("the commit of a file of the hub")
 
 
+#: what the hub's client takes for the name of a repository; anything else it refuses before it asks anybody
+_REPOSITORY = re.compile(r"(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b")
+
+
+@maker(
+    "huggingface_hub.errors.HFValidationError",
+    "huggingface_hub.utils.HFValidationError",
+    "huggingface_hub.utils._validators.HFValidationError",
+)
+def _validation_error(machine: Machine) -> Value:
+    """The client's own class of ValueError, one under all its names."""
+    name = "huggingface_hub.errors.HFValidationError"
+    known = machine.library._made.get(name)
+    if known is None:
+        base = machine.natives.exception("ValueError")
+        cls = Class("HFValidationError", (base,), 0, module="huggingface_hub.errors")
+        cls.mro = (cls, *base.mro)
+        known = machine.library._made[name] = cls
+    return known
+
+
+def _is_folder(machine: Machine, repository: Value) -> bool:
+    """Whether a model is one of the launch, by its name there. Raises what the client raises for the path
+    of a folder.
+    """
+    if not isinstance(repository, Const):
+        return False
+    name = str(repository.value)
+    if machine.library.files.kind(name) not in ("folder", "partly"):
+        return False
+    if not _REPOSITORY.fullmatch(name):
+        error = machine.call(
+            machine.library.external(machine, "huggingface_hub.errors.HFValidationError"),
+            [Const(f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{name}'.")],
+        )
+        raise Raised((machine.exit(error, machine.text(error)),))
+    return True
+
+
 @function("huggingface_hub.try_to_load_from_cache", "huggingface_hub.file_download.try_to_load_from_cache")
 def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
-    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) in ("folder", "partly"):
-        if str(repository.value).count("/") > 1:
-            machine.fail(
-                "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
-            )
+    if _is_folder(machine, operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))):
         return NONE
     machine.may_raise("the cache of the hub")
     return machine.unknown("the cache of the hub")
@@ -237,12 +272,7 @@ def _from_cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "huggingface_hub.get_safetensors_metadata"
 )
 def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    repository = operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE))
-    if isinstance(repository, Const) and machine.library.files.kind(str(repository.value)) in ("folder", "partly"):
-        # a path is no name of a repository: the hub's client refuses it before it asks anybody
-        machine.fail(
-            "ValueError", f"Repo id must be in the form 'repo_name' or 'namespace/repo_name': '{repository.value}'."
-        )
+    _is_folder(machine, operands.payload(arguments[0] if arguments else keywords.get("repo_id", NONE)))
     machine.may_raise("a download from the hub")
     return machine.unknown("a file of the hub")
 

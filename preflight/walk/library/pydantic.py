@@ -8,7 +8,7 @@ import json
 import math
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from preflight.walk import classes, operands, texts
@@ -232,9 +232,7 @@ def validation_error(
     error.content["args"] = machine.tuple([Const(message)])
     made = machine.exit(error, message, values=values)
     if cause is not None:
-        made = Exit(
-            error, error_class, message, cause.place, cause.trail, cause.conditions, cause.values, cause.missing
-        )
+        made = replace(cause, error=error, cls=error_class, message=message)
     return Raised((made,))
 
 
@@ -442,9 +440,9 @@ def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: V
         if problem:
             checked = Checked(Truth.NO, value, problem)
     if checked.accepted is Truth.NO:
-        shown = texts.shown(machine, value)
+        shown = texts.text(machine, value, quoted=True) or texts.shown(machine, value)
         raise validation_error(
-            machine, cls, made.name, f"{checked.problem} [input_value={shown!r}]", values=((made.name, value),)
+            machine, cls, made.name, f"{checked.problem} [input_value={shown}]", values=((made.name, value),)
         )
     if checked.accepted is Truth.MAYBE:
         machine.may_raise(f"whether {cls.name} accepts {made.name} is not known")
@@ -641,10 +639,19 @@ def _check_class(machine: Machine, cls: Class, value: Value) -> Checked:
         return Checked(answer, value)
     members = cls.notes.get("members")
     if members is not None:
+        sought = [value]
+        if isinstance(payload, Const):
+            # the members of an enum of numbers are also found by their text
+            sought += [
+                checked.value
+                for native in (int, float)
+                if cls.is_subclass(machine.natives.of(native))
+                and (checked := _check_scalar(native, payload, value)).accepted is Truth.YES
+            ]
         for member in members.values():
-            if machine.equal(member.content["_value_"], value) is Truth.YES:
+            if any(machine.equal(member.content["_value_"], option) is Truth.YES for option in sought):
                 return Checked(Truth.YES, member)
-        if isinstance(value, Const):
+        if isinstance(value, Const) and not isinstance(cls.lookup("_missing_"), (Function, Descriptor)):
             listed = ", ".join(
                 texts.text(machine, member.content["_value_"], quoted=True) or "?" for member in members.values()
             )

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from preflight.walk.origins import derived
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -343,9 +344,9 @@ class Library:
 # --- helpers for the functions of libraries ---
 
 
-def pure(name: str, host: Callable[..., Any]) -> Implementation:
+def pure(name: str, host: Callable[..., Any], receiver: Value | None = None) -> Implementation:
     """An implementation that runs a pure function of the host when all arguments are known, and knows nothing
-    otherwise.
+    otherwise. ``receiver`` is the value whose method it is.
     """
     from preflight.walk.iteration import NotConcrete
 
@@ -371,7 +372,7 @@ def pure(name: str, host: Callable[..., Any]) -> Implementation:
             )
             return machine.unknown(reason)
         try:
-            return machine.value(host(*hosts, **named))
+            return machine.value(host(*hosts, **named), derived(*every if receiver is None else (receiver, *every)))
         except Raised:
             raise
         except Exception as error:

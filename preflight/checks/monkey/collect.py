@@ -1,0 +1,155 @@
+"""Finds the monkey patches of code beside the tree: ``module.Name = ...``, ``Class.method = ...``, ``setattr``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from preflight.model import Span
+from preflight.program import Definition, Kind, Resolution, Truth
+from preflight.program.facts import Hole
+from preflight.program.syntax_nodes import dotted
+
+if TYPE_CHECKING:
+    from preflight.program import Module, Program
+
+#: the names that imports in functions bind: to a module, or to a name of one
+Imported = dict[str, tuple[str, str | None]]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class MonkeyPatch:
+    """``owner.attribute`` (a module or a class of vLLM) gets another value. ``function``: the one that does it, None
+    where importing ``module`` does; ``value`` is what it gets."""
+
+    module: Module
+    owner: Definition
+    attribute: str
+    value: ast.expr
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None
+    imported: Imported
+    node: ast.AST
+
+    @property
+    def span(self) -> Span:
+        """Its place."""
+        line = getattr(self.node, "lineno", 1)
+        return Span(self.module.path or self.module.name, line, getattr(self.node, "col_offset", 0) + 1)
+
+    @property
+    def target(self) -> str:
+        """What is replaced, by its import path."""
+        return f"{self.owner.target}.{self.attribute}"
+
+
+def patches_of(program: Program, modules: list[Module]) -> Iterator[MonkeyPatch]:
+    """The patches of these modules, those left out that stand behind a test which does not hold."""
+    for module in modules:
+        tree = program.syntax_tree(module)
+        if not isinstance(tree, Hole):
+            yield from _Finder(program, module).block(tree.body, None, {})
+
+
+class _Finder:
+    def __init__(self, program: Program, module: Module) -> None:
+        self._program = program
+        self._module = module
+
+    def block(
+        self, body: list[ast.stmt], function: ast.FunctionDef | ast.AsyncFunctionDef | None, imported: Imported
+    ) -> Iterator[MonkeyPatch]:
+        for statement in body:
+            if isinstance(statement, _FUNCTIONS):
+                yield from self.block(statement.body, statement, dict(imported))
+            elif isinstance(statement, ast.ClassDef):
+                continue
+            elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+                if function is not None:
+                    self._imports(statement, imported)
+            elif isinstance(statement, ast.If):
+                answer = self._program.resolver.test(self._module, statement.test)
+                if answer is not Truth.NO:
+                    yield from self.block(statement.body, function, imported)
+                if answer is not Truth.YES:
+                    yield from self.block(statement.orelse, function, imported)
+            elif isinstance(statement, ast.Try):
+                for part in (statement.body, *[one.body for one in statement.handlers], statement.orelse):
+                    yield from self.block(part, function, imported)
+                yield from self.block(statement.finalbody, function, imported)
+            elif isinstance(statement, (ast.With, ast.For, ast.While)):
+                yield from self.block(statement.body, function, imported)
+            elif isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ast.Attribute):
+                        yield from self._patch(target.value, target.attr, statement.value, function, imported, target)
+            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                call = statement.value
+                if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+                    owner, name, value = call.args
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                        yield from self._patch(owner, name.value, value, function, imported, call)
+
+    def _imports(self, node: ast.Import | ast.ImportFrom, imported: Imported) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                imported[alias.asname or whole] = (whole, None)
+            elif alias.name != "*":
+                base = self._module.package.split(".")[: len(self._module.package.split(".")) - node.level + 1]
+                parts = [*(base if node.level else []), *([node.module] if node.module else [])]
+                imported[alias.asname or alias.name] = (".".join(parts), alias.name)
+
+    def _patch(
+        self,
+        owner: ast.expr,
+        attribute: str,
+        value: ast.expr,
+        function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+        imported: Imported,
+        node: ast.AST,
+    ) -> Iterator[MonkeyPatch]:
+        text = dotted(owner)
+        if text is None or _is_local(function, text.partition(".")[0], imported):
+            return
+        found = meaning(resolved(self._program, self._module, text, imported))
+        if found is None or found.kind not in (Kind.MODULE, Kind.CLASS):
+            return
+        if self._program.finder.is_own(found.module):
+            yield MonkeyPatch(self._module, found, attribute, value, function, dict(imported), node)
+
+
+def resolved(program: Program, module: Module, text: str, imported: Imported) -> Resolution:
+    """A dotted name as code of ``module`` sees it, with the imports of the function that it stands in."""
+    head, _, rest = text.partition(".")
+    if head not in imported:
+        return program.resolve_in(module, text)
+    owner, name = imported[head]
+    found = (
+        program.resolve(owner, name) if name is not None else Resolution((program.resolver.module_definition(owner),))
+    )
+    for part in rest.split(".") if rest else ():
+        found = program.resolver.join([program.resolver.member(one, part) for one in found.definitions], found)
+    return found
+
+
+def meaning(found: Resolution) -> Definition | None:
+    """What a name stands for where it is read, so that it is bound there."""
+    return found.definitions[0] if len(found.definitions) == 1 and found.unknown is None else None
+
+
+def _is_local(function: ast.AST | None, name: str, imported: Imported) -> bool:
+    """Whether a name is a variable of the function, and no import of it."""
+    if function is None or name in imported:
+        return False
+    assert isinstance(function, _FUNCTIONS)
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    if any(one.arg == name for one in given):
+        return True
+    return any(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+        for part in ast.walk(function)
+    )

@@ -1,0 +1,39 @@
+"""The checks of monkey patches as one family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.checks.context import Check, Context
+from preflight.checks.monkey.ids import BOUND_BEFORE, REPLACEMENT, UNREAD
+from preflight.checks.released import plugin_paths
+from preflight.model import Fault, Span
+
+
+def check_monkey_patches(context: Context) -> Iterator[Fault]:
+    """What the code beside the tree replaces in it, and whether that takes effect and can be called."""
+    paths = plugin_paths(context)
+    if not paths:
+        return
+    from preflight.checks.monkey.calls import call_faults
+    from preflight.checks.monkey.collect import patches_of
+    from preflight.checks.monkey.effect import bound_before_faults, unread_fault
+    from preflight.checks.subjects import Standing, Subjects
+
+    program = context.load_program()
+    subjects = Subjects(context, program)
+    modules = [subject.module for subject in subjects if subject.standing is Standing.OUTSIDE and subject.path in paths]
+    patches = list(patches_of(program, modules))
+    seen: set[Span] = set()
+    for patch in patches:
+        fault = unread_fault(context, program, patch)
+        if fault is not None:
+            yield fault
+        for found in call_faults(program, patch):
+            if found.span not in seen:
+                seen.add(found.span)
+                yield found
+    yield from bound_before_faults(program, patches)
+
+
+CHECKS = (Check(frozenset({REPLACEMENT, UNREAD, BOUND_BEFORE}), check_monkey_patches),)

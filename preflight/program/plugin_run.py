@@ -1,0 +1,205 @@
+"""Which modules of a plug-in every launch loads: followed from its entry points, through what certainly runs.
+
+vLLM imports the module of an entry point and calls what it names; a platform plug-in gives back the name of a class,
+whose module is imported then. The first call counts: a flag of the module that keeps it from running twice is as the
+module sets it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from preflight.program.conditions import Truth, parse_expression
+from preflight.program.facts import Call, FunctionFacts, Hole, Import
+from preflight.program.syntax_nodes import dotted
+from preflight.program.version_gates import ModuleRef, VersionGates
+
+if TYPE_CHECKING:
+    from preflight.program.modules import Module
+    from preflight.program.program import Program
+    from preflight.tree.kinds import EntryPoint
+
+_DEEPEST = 30
+
+
+class PluginRun:
+    """The start of a plug-in. ``loaded`` are the modules that it certainly imports, if nothing has raised before."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._gates = VersionGates(program, program.environment, first_call=True)
+        self._entered: set[tuple[str, int, str]] = set()
+        self._depth = 0
+        self.loaded: set[str] = set()
+
+    def enter(self, points: Iterable[EntryPoint]) -> None:
+        """Load entry points as vLLM does."""
+        for point in points:
+            self.load(point.module)
+            module = self._program.module(point.module)
+            if not point.attribute or not module.has_source:
+                continue
+            only = self._program.resolver.dotted(module, point.attribute).only
+            if only is not None and isinstance(only.facts, FunctionFacts) and self._is_plugin(only.module):
+                result = self._call(self._program.module(only.module), only.facts, {})
+                if isinstance(result, str):
+                    self.load(result.rpartition(".")[0])
+
+    def load(self, name: str) -> None:
+        """``import name``: the packages above it first."""
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            self._load(".".join(parts[:count]))
+
+    def _is_plugin(self, name: str) -> bool:
+        return self._program.finder.is_plugin(name)
+
+    def _load(self, name: str) -> None:
+        if name in self.loaded or not self._is_plugin(name) or self._depth > _DEEPEST * 4:
+            return
+        module = self._program.module(name)
+        if not module.has_source:
+            return
+        self.loaded.add(name)
+        self._depth += 1
+        namespace = self._program.resolver.namespace(module)
+        for item, certain in namespace.imports if namespace is not None else ():
+            target = module.absolute(item)
+            if target is not None and (certain or self._is_raised_again(module, item)):
+                self.load(target)
+                if item.name not in (None, "*"):
+                    self._load(f"{target}.{item.name}")
+        for effect, certain in namespace.effects if namespace is not None else ():
+            if certain and isinstance(effect, Call):
+                node = parse_expression(effect.value.text)
+                if isinstance(node, ast.Call):
+                    self._statement_call(module, node, {})
+        self._depth -= 1
+
+    def _is_raised_again(self, module: Module, item: Import) -> bool:
+        """Whether an import stands in a ``try`` whose handler is only for a vLLM that is not there, and in nothing
+        else: ``except ModuleNotFoundError as error: if error.name != "vllm": raise``."""
+        if [guard.kind for guard in item.guards] != ["try"]:
+            return False
+        tree = self._program.syntax_tree(module)
+        for node in tree.body if not isinstance(tree, Hole) else ():
+            if isinstance(node, ast.Try) and node.lineno == item.guards[0].line:
+                return all(_raises_again(handler) for handler in node.handlers)
+        return False
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def _call(self, module: Module, facts: FunctionFacts, names: dict[str, object]) -> object:
+        """Run a function; the text that it returns, if it does."""
+        key = (module.name, facts.line, repr(sorted((name, str(value)) for name, value in names.items())))
+        if key in self._entered or len(self._entered) > 2000:
+            return None
+        self._entered.add(key)
+        function = self._gates.function(module, facts)
+        if function is None or self._depth > _DEEPEST:
+            return None
+        self._depth += 1
+        try:
+            return self._body(module, function.body, names)[1]
+        finally:
+            self._depth -= 1
+
+    def _body(self, module: Module, body: Sequence[ast.stmt], names: dict[str, object]) -> tuple[bool, object]:
+        """Run statements; whether the end is certainly reached, and what is returned."""
+        for statement in body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                self._imports(module, statement, names)
+            elif isinstance(statement, ast.Return):
+                value = statement.value
+                if isinstance(value, ast.Call):
+                    self._statement_call(module, value, names)
+                return False, value.value if isinstance(value, ast.Constant) else None
+            elif isinstance(statement, ast.If):
+                answer = self._gates.holds(module, statement.test, names)
+                if answer is Truth.MAYBE:
+                    if _may_leave(statement):
+                        return False, None
+                    continue
+                chosen = statement.body if answer is Truth.YES else statement.orelse
+                reached, value = self._body(module, chosen, names)
+                if not reached:
+                    return False, value
+            elif isinstance(statement, (ast.With, ast.Try)):
+                if isinstance(statement, ast.Try) and statement.handlers:
+                    if _may_leave(statement):
+                        return False, None
+                    continue  # what fails in it may be caught
+                reached, value = self._body(module, statement.body, names)
+                if not reached:
+                    return False, value
+            elif isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(statement.value, ast.Call):
+                self._statement_call(module, statement.value, names)
+            elif isinstance(statement, (ast.Raise, ast.For, ast.While, ast.Match)) and _may_leave(statement):
+                return False, None
+        return True, None
+
+    def _imports(self, module: Module, node: ast.Import | ast.ImportFrom, names: dict[str, object]) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                self.load(alias.name)
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                names[alias.asname or whole] = ModuleRef(whole)
+                continue
+            base = module.package.split(".")
+            base = base[: len(base) - node.level + 1] if node.level else []
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            self.load(target)
+            self._load(f"{target}.{alias.name}")
+            names[alias.asname or alias.name] = ModuleRef(f"{target}.{alias.name}")
+
+    def _statement_call(self, module: Module, node: ast.Call, names: dict[str, object]) -> None:
+        """A call that stands alone: it is entered if it is a function of the plug-in."""
+        name = dotted(node.func)
+        if name is None:
+            return
+        head, _, rest = name.partition(".")
+        known = names.get(head)
+        if isinstance(known, ModuleRef):
+            whole = f"{known.name}.{rest}" if rest else known.name
+            owner, _, last = whole.rpartition(".")
+            found = self._program.resolve(owner, last) if self._is_plugin(owner) else None
+        elif head in names:
+            return
+        else:
+            found = self._program.resolver.dotted(module, name)
+        only = found.only if found is not None else None
+        if only is None or not isinstance(only.facts, FunctionFacts) or not self._is_plugin(only.module):
+            return
+        target = self._program.module(only.module)
+        function = self._gates.function(target, only.facts)
+        if function is not None and "." not in only.facts.qualname:
+            self._call(target, only.facts, self._gates.bind(function, target, module, node, names))
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    first = handler.body[0]
+    if isinstance(first, ast.If) and ast.unparse(first.test) == f"{handler.name}.name != 'vllm'":
+        first = first.body[0]
+    return isinstance(first, ast.Raise) and first.exc is None
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
+
+
+def certainly_loaded(program: Program) -> frozenset[str] | None:
+    """The modules of plug-ins that every launch loads; None where nothing says how a plug-in is entered, so that who
+    loads its modules is not known."""
+    points = [point for point in program.tree.entry_points if _is_entered_by_vllm(point)]
+    points = [point for point in points if program.finder.is_plugin(point.module)]
+    if not points:
+        return None
+    run = PluginRun(program)
+    run.enter(points)
+    return frozenset(run.loaded)
+
+
+def _is_entered_by_vllm(point: EntryPoint) -> bool:
+    return point.group.startswith("vllm.") or (point.group == "console_scripts" and "vllm" in point.name)

@@ -1,0 +1,467 @@
+"""Follows what a Dockerfile or a shell script does to the tree: ``COPY``, ``cp``, ``sed -i``, ``patch``, Python.
+
+Only commands that name a file of the tree matter. One of those that is not followed ends in ``GaveUp``: what the tree
+is behind it, nobody can say.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+
+from preflight.tree.scripts.files import REPOSITORY, Files, Place
+from preflight.tree.scripts.outcome import GaveUp, Made, Outcome, ScriptFailure, ScriptWhy
+from preflight.tree.scripts.python import follow
+from preflight.tree.scripts.sed import NotFollowed, apply_sed, parse_sed, posix_pattern
+from preflight.tree.scripts.texts import TooMuch, checked_pattern
+from preflight.tree.scripts.values import words
+from preflight.tree.scripts.words import Command, Logical, commands, logical_lines
+
+#: commands that change no file that they are given
+_READING = words(
+    """cat ls head tail test [ echo printf true false wc diff cmp chmod chown stat file sha256sum md5sum set export
+    mkdir pip pip3 uv apt apt-get curl wget env source . which"""
+)
+_BLOCKS = words("if then else elif fi for while until do done case esac function { }")
+_PYTHON = re.compile(r"python[\d.]*$")
+
+#: applies the diff of this name and content to the files; its failures are kept by whoever gives this
+ApplyDiff = Callable[[str, bytes], None]
+
+
+def follow_shell(
+    text: str, script: str, files: Files, names: Sequence[str], apply_diff: ApplyDiff, *, docker: bool
+) -> tuple[Outcome, list[Outcome], set[str]]:
+    """What a shell script or a Dockerfile does, each Python script that it runs, and the names of the files that it
+    copies into the tree. ``names`` are the files of the repository that are at hand."""
+    runner = _Shell(script, files, names, apply_diff)
+    try:
+        if docker:
+            runner.dockerfile(text)
+        else:
+            runner.lines(text, 1, strict=False)
+    except _Stopped:
+        pass
+    except GaveUp as gave_up:
+        runner.outcome.given_up = (gave_up.reason, gave_up.line)
+    except NotFollowed as error:
+        runner.outcome.given_up = (str(error), runner.line)
+    except ValueError as error:
+        runner.outcome.given_up = (f"it cannot be read as shell text: {error}", runner.line)
+    return runner.outcome, runner.inner, runner.used
+
+
+class _Stopped(Exception):
+    """The script ends with an error."""
+
+
+class _Shell:
+    def __init__(self, script: str, files: Files, names: Sequence[str], apply_diff: ApplyDiff) -> None:
+        self.script = script
+        self.files = files
+        self.outcome = Outcome(script)
+        self.inner: list[Outcome] = []
+        self.line = 1
+        self._names = names
+        self._apply_diff = apply_diff
+        self._variables: dict[str, str] = {}
+        self._folder = ""
+        self._here = posixpath.dirname(script)
+        self.used: set[str] = set()  #: files of the repository that it copies into the tree
+        self._strict = False
+        self._missed: tuple[str | None, str, int] | None = None  # what a `grep` did not find: path, text, line
+        self._copied: dict[str, str] = {}  # where a file of the repository was copied to -> its name
+
+    # -- Dockerfiles --------------------------------------------------------------------------------------------------
+
+    def dockerfile(self, text: str) -> None:
+        """Follow the instructions in order."""
+        for logical in logical_lines(text):
+            self.line = logical.line
+            name, _, rest = logical.text.strip().partition(" ")
+            name = name.upper()
+            if name in ("ARG", "ENV"):
+                self._assigned(rest)
+            elif name == "WORKDIR":
+                self._folder = posixpath.join(self._folder, self._plain(rest))
+            elif name in ("COPY", "ADD") and not logical.heredocs:
+                self._copy(rest)
+            elif name == "RUN":
+                rest = re.sub(r"^(?:--\S+\s+)+", "", rest.lstrip())
+                folder = self._folder
+                if rest.lstrip().startswith("<<") and len(logical.heredocs) == 1:
+                    body, begin = logical.heredocs[0]
+                    if "python" in rest:
+                        self._python_text(body, begin)
+                    else:
+                        self.lines(body, begin, strict=True)
+                else:
+                    whole = Logical(logical.line, rest, logical.heredocs)
+                    self._run(commands(whole, self._variables), strict=True)
+                self._folder = folder
+
+    def _assigned(self, rest: str) -> None:
+        for match in re.finditer(r"([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\S+)", rest):
+            self._variables[match[1]] = self._plain(match[2])
+
+    def _plain(self, text: str) -> str:
+        return next(iter(self._words(text)), "")
+
+    def _words(self, text: str) -> list[str]:
+        found = commands(Logical(self.line, text, ()), self._variables)
+        return found[0].words if found else []
+
+    def _copy(self, rest: str) -> None:
+        rest = rest.strip()
+        if rest.startswith("["):
+            import json
+
+            try:
+                words = [str(one) for one in json.loads(rest)]
+            except ValueError:
+                return
+        else:
+            words = self._words(rest)
+        if any(word.startswith("--from") for word in words):
+            return
+        words = [word for word in words if not word.startswith("--")]
+        if len(words) < 2:
+            return
+        *sources, target = words
+        for source in sources:
+            self._bring(source, posixpath.join(self._folder, target) + ("/" if target.endswith(("/", ".")) else ""))
+
+    def _bring(self, source: str, target: str) -> None:
+        """Copy a file or folder of the repository."""
+        name = self._name(source)
+        into = target.endswith("/")
+        data = self.files.data(self.files.place(f"{REPOSITORY}/{name}")) if name is not None else None
+        if name is not None and data is not None:
+            place = self._target(target, posixpath.basename(name), into)
+            self._put(place, data, name)
+            return
+        folder = posixpath.normpath(posixpath.join(self._here, source))
+        for base in (folder, posixpath.normpath(source)):
+            prefix = "" if base == "." else base + "/"
+            inside = [one for one in self._names if one.startswith(prefix)]
+            if inside:
+                for one in inside:
+                    content = self.files.data(self.files.place(f"{REPOSITORY}/{one}"))
+                    if content is not None:
+                        self._put(self.files.place(posixpath.join(target, one[len(prefix) :])), content, one)
+                return
+        if self.files.place(target).tree is not None:
+            raise GaveUp(f"{source} is copied into the tree, and is not at hand", self.line)
+
+    def _target(self, target: str, name: str, into: bool) -> Place:
+        place = self.files.place(target)
+        if into or self.files.is_folder(place):
+            place = self.files.place(posixpath.join(target, name))
+        return place
+
+    def _put(self, place: Place, data: bytes, name: str) -> None:
+        self._copied[place.text] = name
+        if place.tree is not None:
+            if place.tree.endswith((".py", ".json", ".txt", ".jinja", ".yaml")):
+                self.used.add(name)
+                self._write(place, data)
+        else:
+            self.files.write(place, data)
+
+    def _name(self, source: str) -> str | None:
+        """The repository's name of a file that a Dockerfile or script names: beside it, or from the top on."""
+        for base in (posixpath.join(self._here, source), source):
+            name = posixpath.normpath(base)
+            if not name.startswith("..") and self.files.data(self.files.place(f"{REPOSITORY}/{name}")) is not None:
+                return name
+        return None
+
+    # -- shell text ---------------------------------------------------------------------------------------------------
+
+    def lines(self, text: str, first_line: int, *, strict: bool) -> None:
+        """Follow shell text; ``strict``: an error ends it (a Dockerfile's ``RUN``)."""
+        for logical in logical_lines(text, first_line):
+            self.line = logical.line
+            stripped = logical.text.strip()
+            if re.match(r"set\s+-\w*e", stripped):
+                strict = True
+            assigned = re.match(r"(?:export\s+|readonly\s+)?([A-Za-z_]\w*)=(.*)$", stripped, re.DOTALL)
+            found = commands(logical, self._variables)
+            if assigned is not None and len(found) == 1 and len(found[0].words) <= 2:
+                value = found[0].words[-1].partition("=")[2]
+                self._variables[assigned[1]] = value
+                continue
+            try:
+                self._run(found, strict)
+            except _Stopped:
+                return
+
+    def _run(self, found: list[Command], strict: bool) -> None:
+        """Run a chain of commands."""
+        self._strict = strict
+        status: bool | None = True
+        for number, command in enumerate(found):
+            if command.before == "&&" and status is False:
+                continue
+            if command.before == "||" and status is not False:
+                continue
+            self.line = command.line
+            status = self._command(command)
+            following = found[number + 1].before if number + 1 < len(found) else ";"
+            if status is False and strict and following not in ("&&", "||"):
+                shown = " ".join(command.words)[:80]
+                if not any(one.why is ScriptWhy.STOPS for one in (*self.outcome.failures,)):
+                    self._fails(ScriptWhy.STOPS, None, None, f"`{shown}` fails")
+                raise _Stopped
+        if status is False and strict and found:
+            if not any(one.why is ScriptWhy.STOPS for one in self.outcome.failures):
+                self._fails(ScriptWhy.STOPS, None, None, f"`{' '.join(found[-1].words)[:80]}` fails")
+            raise _Stopped
+
+    def _command(self, command: Command) -> bool | None:
+        words = [word for word in command.words if not re.fullmatch(r"[A-Za-z_]\w*=.*", word)]
+        if not words:
+            return True
+        name = posixpath.basename(words[0])
+        if name == "sudo" and len(words) > 1:
+            words, name = words[1:], posixpath.basename(words[1])
+        if name in _BLOCKS or words[0] == "!" or name in ("(", ")"):
+            raise GaveUp(f"the shell's `{words[0]}` is not followed", self.line)
+        if name == "cd" and len(words) == 2:
+            self._folder = posixpath.join(self._folder, words[1])
+            return True
+        if name == "exit":
+            if words[1:2] not in ([], ["0"]):
+                self._fails(ScriptWhy.STOPS, None, None, f"exit {words[1]}")
+            raise _Stopped
+        if _PYTHON.match(name):
+            return self._python(words[1:], command)
+        if name in ("bash", "sh") and len(words) == 2:
+            name_of = self._script(words[1])
+            if name_of is not None:
+                data = self.files.data(self.files.place(f"{REPOSITORY}/{name_of}"))
+                self.lines((data or b"").decode("utf-8", "replace"), 1, strict=False)
+                return None
+        follow_it = {
+            "sed": self._sed, "cp": self._cp, "mv": self._cp, "install": self._cp, "rm": self._rm, "grep": self._grep,
+            "egrep": self._grep, "fgrep": self._grep,
+        }.get(name)  # fmt: skip
+        if follow_it is not None:
+            return follow_it(name, words[1:], command)
+        if name == "patch" or (name == "git" and words[1:2] == ["apply"]):
+            return self._patch(words[1:], command)
+        return self._other(name, words, command)
+
+    def _other(self, name: str, words: list[str], command: Command) -> bool | None:
+        for target, append in command.targets:
+            place = self._place(target)
+            if place.tree is None:
+                continue
+            if name in ("cat", "tee", "echo", "printf") and command.heredoc is not None and name == "cat":
+                old = (self.files.data(place) or b"") if append else b""
+                self._write(place, old + command.heredoc[0].encode())
+            elif name == "echo" and not {"-e", "-n"} & set(words):
+                old = (self.files.data(place) or b"") if append else b""
+                self._write(place, old + (" ".join(words[1:]) + "\n").encode())
+            elif name == "cat" and len(words) > 1 and all(self._content(one) is not None for one in words[1:]):
+                old = (self.files.data(place) or b"") if append else b""
+                self._write(place, old + b"".join(self._content(one) or b"" for one in words[1:]))
+            else:
+                raise GaveUp(f"what `{name}` writes to {place.tree} is not known", self.line)
+        if command.targets or name in _READING:
+            return None
+        for word in words[1:]:
+            if "/" in word and "\n" not in word and self._place(word).tree is not None:
+                raise GaveUp(f"what `{name}` does to {self._place(word).tree} is not known", self.line)
+        return None
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+
+    def _place(self, word: str) -> Place:
+        if "*" in word:
+            found = self.files.matching(posixpath.join(self._folder, word))
+            if found and len(found) == 1:
+                return self.files.place(found[0])
+        return self.files.place(posixpath.join(self._folder, word))
+
+    def _content(self, word: str) -> bytes | None:
+        """The content of a file that a command reads: of the tree, copied before, or of the repository."""
+        data = self.files.data(self._place(word))
+        if data is None and (name := self._name(word)) is not None:
+            data = self.files.data(self.files.place(f"{REPOSITORY}/{name}"))
+        return data
+
+    def _script(self, word: str) -> str | None:
+        """The repository's name of a script that is run, by its place or by where it was copied to."""
+        text = self._place(word).text
+        if text in self._copied:
+            return self._copied[text]
+        found = self._name(word)
+        if found is None:
+            named = [name for name in self._names if posixpath.basename(name) == posixpath.basename(word)]
+            found = named[0] if len(named) == 1 else None
+        return found
+
+    def _python(self, words: list[str], command: Command) -> bool | None:
+        while words[:1] and words[0].startswith("-") and words[0] not in ("-c", "-m", "-"):
+            words = words[1:]
+        if words[:1] in ([], ["-"]):
+            if command.heredoc is not None:
+                return self._python_text(*command.heredoc)
+            return None
+        if words[0] == "-c" and len(words) > 1:
+            return self._python_text(words[1], self.line)
+        if words[0] == "-m":
+            return None
+        name = self._script(words[0])
+        if name is None:
+            return None
+        data = self.files.data(self.files.place(f"{REPOSITORY}/{name}")) or b""
+        return self._ran(follow(data.decode("utf-8", "replace"), name, self.files))
+
+    def _python_text(self, text: str, first_line: int) -> bool | None:
+        if "vllm" not in text:
+            return None
+        return self._ran(follow(text, self.script, self.files, first_line))
+
+    def _ran(self, outcome: Outcome) -> bool | None:
+        self.inner.append(outcome)
+        if outcome.given_up is not None:
+            return None
+        if outcome.stopped:
+            raise _Stopped
+        return True
+
+    def _options(self, words: list[str], valued: str = "") -> tuple[list[tuple[str, str]], list[str]]:
+        """Options with their values, and the other words."""
+        options: list[tuple[str, str]] = []
+        rest: list[str] = []
+        at = 0
+        while at < len(words):
+            word = words[at]
+            if word.startswith("-") and len(word) > 1 and word != "--":
+                if len(word) == 2 and word[1] in valued and at + 1 < len(words):
+                    options.append((word, words[at + 1]))
+                    at += 1
+                else:
+                    options.append((word, ""))
+            elif word != "--":
+                rest.append(word)
+            at += 1
+        return options, rest
+
+    def _sed(self, name: str, words: list[str], command: Command) -> bool | None:
+        options, rest = self._options(words, "ef")
+        flags = {option for option, _ in options}
+        if not any(flag.startswith(("-i", "--in-place")) for flag in flags):
+            return None
+        scripts = [value for option, value in options if option in ("-e", "--expression")]
+        if not scripts:
+            scripts, rest = rest[:1], rest[1:]
+        places = [place for place in map(self._place, rest) if place.tree is not None]
+        if not places:
+            return None
+        if "-f" in flags or "-n" in flags or "-z" in flags or not scripts:
+            raise GaveUp("these options of sed are not followed", self.line)
+        extended = bool(flags & {"-E", "-r", "-Ei", "-ri", "-iE", "--regexp-extended"})
+        if any(flag.startswith("-i") and len(flag) > 2 and flag != "-iE" for flag in flags) and "-iE" not in flags:
+            extended = extended or any(flag == "-ir" for flag in flags)
+        parsed = [one for script in scripts for one in parse_sed(script, extended)]
+        for place in places:
+            data = self.files.data(place)
+            if data is None:
+                self._fails(ScriptWhy.STOPS if self._strict else ScriptWhy.NO_FILE, place.tree, None, "")
+                return False
+            text, hits = apply_sed(parsed, data.decode("utf-8", "surrogateescape"))
+            for one, count in zip(parsed, hits, strict=True):
+                if not count and not any(hits):
+                    self._fails(ScriptWhy.NO_ANCHOR, place.tree, one.shown, "")
+                    break
+            if any(hits):
+                self._write(place, text.encode("utf-8", "surrogateescape"))
+        return True
+
+    def _cp(self, name: str, words: list[str], command: Command) -> bool | None:
+        _, rest = self._options(words)
+        if len(rest) < 2:
+            return None
+        *sources, target = rest
+        for source in sources:
+            place = self._place(target)
+            if target.endswith("/") or self.files.is_folder(place):
+                place = self._place(posixpath.join(target, posixpath.basename(source)))
+            data = self._content(source)
+            if data is None:
+                if place.tree is not None or self._place(source).tree is not None:
+                    raise GaveUp(f"{source} is copied over {place.tree or target}, and is not at hand", self.line)
+                continue
+            named = self._script(source)
+            if place.tree is not None:
+                if named is not None:
+                    self.used.add(named)
+                self._write(place, data)
+            else:
+                self.files.write(place, data)
+                if named is not None:
+                    self._copied[place.text] = named
+        return None
+
+    def _rm(self, name: str, words: list[str], command: Command) -> bool | None:
+        for word in self._options(words)[1]:
+            place = self._place(word)
+            if place.tree is not None and self.files.data(place) is not None:
+                self._write(place, None)
+            elif place.tree is not None and "__pycache__" not in word and self.files.is_folder(place):
+                raise GaveUp(f"{place.tree} is deleted, a folder", self.line)
+        return None
+
+    def _grep(self, name: str, words: list[str], command: Command) -> bool | None:
+        options, rest = self._options(words, "e")
+        letters = "".join(option[1:] for option, _ in options if not option.startswith("--"))
+        patterns = [value for option, value in options if option == "-e"] or rest[:1]
+        targets = rest if any(option == "-e" for option, _ in options) else rest[1:]
+        if len(patterns) != 1 or len(targets) != 1 or set(letters) - set("qFEnsecHhxwi") or "r" in letters:
+            return None
+        place = self._place(targets[0])
+        data = self.files.data(place) if place.tree is not None else None
+        if data is None or set(letters) & set("xwi"):
+            return None
+        if name == "fgrep" or "F" in letters:
+            found = patterns[0].encode() in data
+        else:
+            try:
+                pattern = posix_pattern(patterns[0], name == "egrep" or "E" in letters)
+                checked_pattern(pattern)
+                found = any(re.search(pattern, line) for line in data.decode("utf-8", "replace").splitlines())
+            except (TooMuch, re.error):
+                return None
+        if not found:
+            self._missed = (place.tree, patterns[0], self.line)
+        return found
+
+    def _patch(self, words: list[str], command: Command) -> bool | None:
+        _, rest = self._options(words, "pdi")
+        named = [value for option, value in self._options(words, "pdi")[0] if option == "-i"]
+        for word in [*command.sources, *named, *[one for one in rest if one.endswith((".patch", ".diff"))]]:
+            name = self._script(word)
+            data = self.files.data(self.files.place(f"{REPOSITORY}/{name}")) if name is not None else None
+            if name is None or data is None:
+                raise GaveUp(f"the diff {PurePosixPath(word).name} is not at hand", self.line)
+            self._apply_diff(name, data)
+        return None
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _write(self, place: Place, data: bytes | None) -> None:
+        assert place.tree is not None
+        self.files.write(place, data)
+        self.outcome.made.setdefault(place.tree, []).append(Made(self.line, ""))
+
+    def _fails(self, why: ScriptWhy, path: str | None, anchor: str | None, reason: str) -> None:
+        if why is ScriptWhy.STOPS and anchor is None and self._missed is not None:
+            path, anchor, line = self._missed
+            self.outcome.failures.append(ScriptFailure(self.script, line, why, path, anchor, reason=reason))
+            return
+        self.outcome.failures.append(ScriptFailure(self.script, self.line, why, path, anchor, reason=reason))

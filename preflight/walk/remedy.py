@@ -1,0 +1,179 @@
+"""The way out of a fault, where it can be known: what the object has instead, the list and what is not in it, the flag
+or key that the value comes from, the package to install, the assumption that may not hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterator
+
+from preflight.walk.origins import assumed_in, parts
+from preflight.walk.outcomes import Exit
+from preflight.walk.stages import Described
+from preflight.walk.values import Const, Instance, Map, Seq, SetValue, Value
+
+_PACKAGE = re.compile(r"No module named '([\w.]+)'")
+_QUOTED = re.compile(r"'([^']+)'")
+#: a list with more than this is not written out
+_LISTED = 12
+
+
+def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> str | None:
+    """What the user can do about a fault; None where nothing is known. ``assumed`` are the assumptions as the report
+    prints them, ``target`` is the model, if the walk came that far.
+    """
+    return next(
+        (
+            text
+            for text in (
+                _instead(exit),
+                _package(exit),
+                _trust(exit),
+                _resting(exit, assumed),
+                _interface(exit, target),
+                _listed(exit),
+                _spelt(exit),
+                _given(exit),
+            )
+            if text is not None
+        ),
+        None,
+    )
+
+
+def _instead(exit: Exit) -> str | None:
+    """For a missing attribute: what the object has instead."""
+    if exit.missing is None:
+        return None
+    owner, name = exit.missing
+    near = nearest(name, owner) if isinstance(owner, Instance) else []
+    return f"this {owner.cls.name} has {' and '.join(near)}" if near and isinstance(owner, Instance) else None
+
+
+def nearest(name: str, owner: Instance) -> list[str]:
+    """Attributes that may be meant: those spelt alike, then those that share words, what a file says first."""
+    candidates = [key for key in owner.content if not key.startswith("_")]
+    alike = difflib.get_close_matches(name, candidates, 2, 0.75)
+    words = set(name.split("_")) - {"num", "size", "config"}
+    scored: list[tuple[int, str]] = []
+    for key in candidates:
+        shared = len(words & set(key.split("_")))
+        if shared and key not in alike:
+            origin = owner.content[key].origin or ""
+            scored.append((-3 * (".json: " in origin) - shared, key))
+    return [*alike, *(key for _score, key in sorted(scored))][: 3 if alike else 1]
+
+
+def _package(exit: Exit) -> str | None:
+    found = _PACKAGE.search(exit.message or "")
+    if found is None:
+        return None
+    head = found[1].partition(".")[0]
+    return f"install {head}, or say `--assume package={head}` if the machine has it"
+
+
+def _trust(exit: Exit) -> str | None:
+    if "trust_remote_code=True" not in (exit.message or ""):
+        return None
+    return "add `--trust-remote-code`, if you trust the code that the checkpoint brings"
+
+
+def _resting(exit: Exit, assumed: tuple[str, ...]) -> str | None:
+    """For what rests on the machine: the assumption, which may not hold."""
+    keys = exit.weighed.union(*(assumed_in(value.origin) for _name, value in _values(exit)))
+    stated = [text for text in assumed if text.partition("=")[0] in keys]
+    if not stated:
+        return None
+    flags = _flags(exit)
+    change = f", or change {' or '.join(flags)}" if flags else ""
+    return f"this holds with {' and '.join(stated)}: say with --assume what the machine has, if it is another{change}"
+
+
+def _interface(exit: Exit, target: Described | None) -> str | None:
+    """For a question to a class of models: the class, and how to see what it lacks."""
+    if target is None or target.architecture is None:
+        return None
+    for condition in reversed(exit.conditions[-2:]):
+        for node in ast.walk(condition.test):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith("supports_"):
+                name = target.architecture
+                return f"{node.func.id} is not true of {name}: `preflight interfaces {name}` shows what it implements"
+    return None
+
+
+def _listed(exit: Exit) -> str | None:
+    """For a white list: the list, and the value that is not in it."""
+    for name, value in _values(exit):
+        texts = _texts(value)
+        if not texts:
+            continue
+        # what a checkpoint says is sought more often than what a flag says
+        for other, sought in sorted(_values(exit), key=lambda pair: ".json" not in (pair[1].origin or "")):
+            if not isinstance(sought, Const) or not isinstance(sought.value, str) or other == name:
+                continue
+            if sought.value in texts or not _of_a_file(sought):
+                continue
+            shown = ", ".join(texts[:_LISTED]) + (", ..." if len(texts) > _LISTED else "")
+            near = difflib.get_close_matches(sought.value, texts, 1, 0.75)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            return f"`{name}` has {shown}, and not {sought.value} ({sought.origin}){meant}"
+    return None
+
+
+def _texts(value: Value) -> list[str]:
+    """The strings of a list or set, or the keys of a dict, if they are all known."""
+    if not isinstance(value, (Seq, SetValue, Map)) or value.loose:
+        return []
+    items: list[Value] = (
+        list(value.content)
+        if isinstance(value, Seq)
+        else list(value.content.values())
+        if isinstance(value, SetValue)
+        else [key for key, _entry in value.content.values()]
+    )
+    texts = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, str)]
+    return texts if len(texts) == len(items) else []
+
+
+def _of_a_file(value: Value) -> bool:
+    return any(".json" in part or part.startswith("-") for part in parts(value.origin))
+
+
+def _spelt(exit: Exit) -> str | None:
+    """For a message that lists names: those that are spelt like the first, which was given."""
+    names = _QUOTED.findall(exit.message or "")
+    if len(names) < 3:
+        return None
+    near = difflib.get_close_matches(names[0], names[1:], 2, 0.8)
+    return f"did you mean {' or '.join(near)}?" if near else None
+
+
+def _given(exit: Exit) -> str | None:
+    """Which flags the values come from, and which keys of a file."""
+    flags = _flags(exit)
+    files = list(dict.fromkeys(f"{part} is {_shown(value)}" for part, value in _origins(exit) if ".json: " in part))
+    if flags:
+        fixed = f" ({', '.join(files)})" if files else ""
+        return f"change {' or '.join(flags)}{fixed}"
+    return ", ".join(files) or None
+
+
+def _flags(exit: Exit) -> list[str]:
+    return list(dict.fromkeys(part for part, _value in _origins(exit) if part.startswith("-")))[:3]
+
+
+def _origins(exit: Exit) -> Iterator[tuple[str, Value]]:
+    for _name, value in _values(exit):
+        for part in parts(value.origin):
+            yield part, value
+
+
+def _shown(value: Value) -> str:
+    return str(value.value) if isinstance(value, Const) else "..."
+
+
+def _values(exit: Exit) -> list[tuple[str, Value]]:
+    """What took part: the values of the exception, then those of the conditions nearest to it."""
+    return [*exit.values, *(pair for condition in reversed(exit.conditions[-2:]) for pair in condition.values)]

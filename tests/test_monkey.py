@@ -1,0 +1,97 @@
+"""Monkey patches: which take effect, and which can be called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.tree import TreeRequest, open_tree
+from tests.checking import report_of
+from tests.minitree import make_tree, write
+
+RELEASE = {
+    "vllm/toy.py": (
+        "def limit():\n    return 3\n\n\ndef total(a, b=1):\n    return limit() + a + b\n\n\n"
+        "def use():\n    return total(1, b=2)\n\n\n"
+        "class Toy:\n    size = 1\n\n    def run(self, data):\n        return data\n\n    def step(self, n):\n        return n\n"
+    ),
+    "vllm/other.py": "class Other:\n    def step(self, n, m):\n        return n\n",
+    "vllm/user.py": "from vllm.toy import Toy, limit\n\n\ndef use(toy: Toy):\n    return limit() + toy.run(1) + toy.step(2)\n",
+    "vllm/reader.py": "from vllm import user\n\n\ndef read():\n    return user\n",
+}
+PATCHED = {"PF707", "PF708", "PF709"}
+
+
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> list[tuple[str, int | None]]:
+    site = make_tree(tmp_path / "site", RELEASE)
+    repo = tmp_path / "repo"
+    write(repo / "plug.py", text.encode())
+    monkeypatch.chdir(repo)
+    report = report_of(open_tree(TreeRequest(site_packages=str(site), paths=("plug.py",)), {}))
+    return [(one.rule, one.span.line) for one in report.findings if one.rule in PATCHED]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import vllm.toy\nvllm.toy.maximum = 4\n", [("PF707", 2)]),
+        ("from vllm import toy\nsetattr(toy, 'maximum', 4)\n", [("PF707", 2)]),
+        ("from vllm.toy import Toy\nToy.walk = lambda self: 1\n", [("PF707", 2)]),
+        ("def patch():\n    from vllm.toy import Toy as T\n    T.walk = print\n", [("PF707", 3)]),
+        ("def patch():\n    import vllm.toy as t\n    t.maximum = 4\n", [("PF707", 3)]),
+        ("import vllm.toy\nvllm.toy.limit = lambda: 4\n", []),
+        ("from vllm.toy import Toy\nToy.size = 2\n", []),
+        ("import vllm.toy\nvllm.toy.maximum = 4\nprint(vllm.toy.maximum)\n", []),
+        ("import vllm.toy\nvllm.toy.maximum = 4\nprint(getattr(vllm.toy, 'maximum'))\n", []),
+        ("def patch(toy):\n    toy.maximum = 4\n", []),
+        ("import vllm.toy as toy\ndef patch(toy):\n    toy.maximum = 4\n", []),
+        ("import vllm\nif vllm.__version__ == '1':\n    import vllm.toy\n    vllm.toy.maximum = 4\n", [("PF707", 4)]),
+        ("import torch\ntorch.maximum_of = 4\n", []),
+    ],
+)
+def test_names_that_nothing_reads(tmp_path, monkeypatch, text, expected):
+    assert found(tmp_path, monkeypatch, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import vllm.user\nimport vllm.toy\nvllm.toy.limit = lambda: 4\n", [("PF708", 3)]),
+        ("import vllm.reader\nimport vllm.toy\nvllm.toy.limit = lambda: 4\n", [("PF708", 3)]),
+        ("import vllm.user\ndef patch():\n    import vllm.toy\n    vllm.toy.limit = lambda: 4\n", [("PF708", 4)]),
+        ("def patch():\n    import vllm.user\n    import vllm.toy\n    vllm.toy.limit = lambda: 4\n", [("PF708", 4)]),
+        ("import vllm.toy\nvllm.toy.limit = lambda: 4\n", []),
+        ("import vllm.toy\nvllm.toy.limit = lambda: 4\nimport vllm.user\n", []),
+        ("import vllm.user\nimport vllm.toy\nvllm.toy.limit = vllm.user.limit = lambda: 4\n", []),
+        ("if input():\n    import vllm.user\nimport vllm.toy\nvllm.toy.limit = print\n", []),
+        ("import vllm.user\nimport vllm.toy\nvllm.toy.use = lambda: 4\n", []),
+    ],
+)
+def test_names_that_were_bound_before(tmp_path, monkeypatch, text, expected):
+    assert found(tmp_path, monkeypatch, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from vllm.toy import Toy\ndef run(self):\n    return 1\nToy.run = run\n", [("PF709", 2)]),
+        ("from vllm.toy import Toy\ndef run(self, data, more):\n    return 1\nToy.run = run\n", [("PF709", 2)]),
+        ("from vllm.toy import Toy\ndef run(self, *args, **kwargs):\n    return 1\nToy.run = run\n", []),
+        ("from vllm.toy import Toy\ndef run(self, x):\n    return 1\nToy.run = run\n", []),
+        ("from vllm.toy import Toy\n@print\ndef run(self):\n    return 1\nToy.run = run\n", []),
+        # another class has a method of this name: whose it is that is called, nobody knows
+        ("from vllm.toy import Toy\ndef step(self):\n    return 1\nToy.step = step\n", []),
+        ("import vllm.toy\ndef total(a):\n    return a\nvllm.toy.total = total\n", [("PF709", 2)]),
+        ("import vllm.toy\ndef total(a, b):\n    return a\nvllm.toy.total = total\n", []),
+        (
+            "import vllm.user\nclass Mine(vllm.user.Toy):\n    def run(self):\n        return 1\nvllm.user.Toy = Mine\n",
+            [("PF709", 3)],
+        ),
+        ("import vllm.user\nclass Mine(vllm.user.Toy):\n    def go(self):\n        return 1\nvllm.user.Toy = Mine\n", []),
+        ("import vllm.toy\nif input():\n    def total(a):\n        return a\nelse:\n    def total(a, b):\n        return a\n"
+         "vllm.toy.total = total\n", []),
+    ],
+)  # fmt: skip
+def test_replacements_that_cannot_take_what_is_passed(tmp_path, monkeypatch, text, expected):
+    assert found(tmp_path, monkeypatch, text) == expected

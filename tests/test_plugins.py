@@ -1,0 +1,237 @@
+"""Code that uses vLLM without being part of it: what it imports, behind which tests, and how it is entered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.model import Severity
+from preflight.program import Program
+from preflight.run import Request, run_checks
+from preflight.syntax.cst import CstParser
+from preflight.tree import Tree, TreeRequest, open_tree
+from tests.minitree import make_tree, write
+
+RELEASE = {
+    "vllm/__init__.py": "from vllm.version import __version__\n",
+    "vllm/version.py": '__version__ = "0.16.0"\n',
+    "vllm/engine.py": "def run():\n    return 1\n\n\nclass Engine:\n    def step(self, a):\n        return a\n",
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """An installed toy vLLM 0.16.0."""
+    return make_tree(tmp_path / "site", RELEASE)
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository of the plug-in, where preflight runs."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def lay_out(repo: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        write(repo / path, text.encode())
+
+
+def opened(site: Path, *paths: str) -> Tree:
+    return open_tree(TreeRequest(site_packages=str(site), paths=paths or (".",)), {})
+
+
+def findings(tree: Tree, tmp_path: Path, **environment: str) -> list[tuple[str, str, str, int | None]]:
+    from preflight.launch.request import LaunchRequest
+
+    request = LaunchRequest(environment=tuple(f"{name}={value}" for name, value in environment.items()))
+    with CstParser() as cst:
+        report = run_checks(tree, Request(launch=request), {"XDG_CACHE_HOME": str(tmp_path / "cache")}, cst)
+    return [
+        (one.rule, "E" if one.severity is Severity.ERROR else "W", one.span.path, one.span.line)
+        for one in report.findings
+    ]
+
+
+PACKAGE = {
+    "plug/__init__.py": "def register():\n    from plug import loaded\n    return 'plug.platform.Platform'\n",
+    "plug/loaded.py": "from vllm.engine import gone\n",
+    "plug/platform.py": "from vllm.engine import gone\n\n\nclass Platform:\n    pass\n",
+    "plug/idle.py": "from vllm.engine import gone\n",
+}
+ENTRY = '[project]\nname = "plug"\n[project.entry-points."vllm.platform_plugins"]\nplug = "plug:register"\n'
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        {"pyproject.toml": ENTRY},
+        {
+            "setup.py": "from setuptools import setup\n\nsetup(entry_points={'vllm.platform_plugins': ['plug = plug:register']})\n"
+        },
+        {"setup.cfg": "[options.entry_points]\nvllm.platform_plugins =\n    plug = plug:register\n"},
+        {"plug-1.0.dist-info/entry_points.txt": "[vllm.platform_plugins]\nplug = plug:register\n"},
+    ],
+)
+def test_what_an_entry_point_loads_is_an_error_and_the_rest_a_warning(site, repo, tmp_path, build):
+    lay_out(repo, {**PACKAGE, **build})
+    assert findings(opened(site), tmp_path) == [
+        ("PF201", "W", "plug/idle.py", 1),
+        ("PF201", "E", "plug/loaded.py", 1),
+        ("PF201", "E", "plug/platform.py", 1),
+    ]
+
+
+def test_without_entry_points_any_launch_that_loads_the_file_fails(site, repo, tmp_path):
+    lay_out(repo, PACKAGE)
+    assert {severity for _, severity, *_ in findings(opened(site), tmp_path)} == {"E"}
+
+
+def test_the_entry_points_beside_a_package(site, repo, tmp_path):
+    lay_out(repo, {**{f"src/{path}": text for path, text in PACKAGE.items()}, "pyproject.toml": ENTRY})
+    tree = opened(site, "src/plug")
+    assert [(point.module, point.attribute) for point in tree.entry_points] == [("plug", "register")]
+    assert ("PF201", "W", "src/plug/idle.py", 1) in findings(tree, tmp_path)
+
+
+GATES = {
+    'vllm.__version__ == "0.16.0"': True,
+    'vllm.__version__.startswith("0.15")': False,
+    'Version(vllm.__version__) >= Version("0.16")': True,
+    'version.parse(__version__) < version.parse("0.16.0")': False,
+    'metadata.version("vllm") == "0.16.0"': True,
+    "Version(vllm.__version__).minor > 16": False,
+    'version_is("0.16.0")': True,
+    'not version_is("0.16.0")': False,
+    'version_is("0.18.0")': False,
+    "IS_NEW": True,
+    "not IS_NEW and other()": False,
+    'version_is("0.16.0") or other()': True,
+}
+HEADER = """\
+import os
+from importlib import metadata
+from packaging import version
+from packaging.version import InvalidVersion, Version
+
+import vllm
+from plug import settings
+from plug.other import other
+from vllm import __version__
+
+IS_NEW = Version(vllm.__version__) >= Version("0.12.0")
+
+
+def version_is(target: str) -> bool:
+    if settings.VLLM_VERSION is not None:
+        found = settings.VLLM_VERSION
+    else:
+        import vllm
+
+        found = vllm.__version__
+    try:
+        return Version(found) == Version(target)
+    except InvalidVersion:
+        raise ValueError("no version") from None
+
+"""
+SETTINGS = """\
+import os
+
+_table = {"VLLM_VERSION": lambda: os.getenv("VLLM_VERSION", None)}
+
+
+def __getattr__(name):
+    if name in _table:
+        return _table[name]()
+    raise AttributeError(name)
+"""
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_gates(site, repo, tmp_path, gate):
+    lay_out(repo, {
+        "plug/__init__.py": "", "plug/settings.py": SETTINGS, "plug/other.py": "def other():\n    return input()\n",
+        "plug/use.py": f"{HEADER}\nif {gate}:\n    from vllm.engine import gone\nelse:\n    from vllm.engine import lost\n",
+    })  # fmt: skip
+    line = HEADER.count("\n") + (3 if GATES[gate] else 5)
+    assert findings(opened(site), tmp_path) == [("PF201", "E", "plug/use.py", line)]
+
+
+def test_a_gate_asks_the_variables_of_the_launch(site, repo, tmp_path):
+    text = f'{HEADER}\nif not version_is("0.16.0"):\n    from vllm.engine import gone\n'
+    lay_out(repo, {"plug/__init__.py": "", "plug/settings.py": SETTINGS, "plug/other.py": "", "plug/use.py": text})
+    assert findings(opened(site), tmp_path) == []
+    found = findings(opened(site), tmp_path, VLLM_VERSION="0.18.0")
+    assert found == [("PF201", "E", "plug/use.py", text.count("\n"))]
+
+
+@pytest.mark.parametrize("gate", ["other()", "os.getenv('X')", "vllm.engine.run()", "settings.DEBUG", "vllm"])
+def test_what_a_gate_does_not_know_stays_open(site, repo, tmp_path, gate):
+    lay_out(repo, {
+        "plug/__init__.py": "", "plug/settings.py": SETTINGS, "plug/other.py": "def other():\n    return input()\n",
+        "plug/use.py": f"{HEADER}\nif {gate}:\n    from vllm.engine import gone\n",
+    })  # fmt: skip
+    assert [severity for _, severity, *_ in findings(opened(site), tmp_path)] == ["W"]
+
+
+def test_gates_are_not_asked_in_vllm_itself(site, repo, tmp_path):
+    lay_out(repo, {"vllm/engine.py": 'import vllm\nif vllm.__version__ == "0.1":\n    from vllm.version import gone\n'})
+    assert [severity for _, severity, *_ in findings(opened(site), tmp_path)][:1] == ["W"]
+
+
+@pytest.mark.parametrize(
+    ("body", "loads"),
+    [
+        ("from . import a", True),
+        ("import plug.a", True),
+        ("start(True)", True),
+        ("start(False)", False),
+        ("start()", False),
+        ("if input():\n        from . import a", False),
+        ("if input():\n        return\n    from . import a", False),
+        ("if _DONE:\n        return\n    from . import a", True),
+        ("try:\n        from . import a\n    except ImportError:\n        pass", False),
+        ("with open('x'):\n        from . import a", True),
+        ("for _ in range(3):\n        from . import a", False),
+        ("return start(now=True)", True),
+        ("from plug.more import go\n    go()", True),
+    ],
+)
+def test_what_certainly_runs(site, repo, body, loads):
+    lay_out(repo, {
+        "plug/__init__.py": (
+            "_DONE = False\n\n\ndef start(now=False):\n    if now:\n        from plug import a\n\n\n"
+            f"def register():\n    global _DONE\n    {body}\n    _DONE = True\n"
+        ),
+        "plug/a.py": "", "plug/more.py": "def go():\n    import plug.a\n", "pyproject.toml": ENTRY,
+    })  # fmt: skip
+    loaded = Program(opened(site)).loaded_of_plugins
+    assert loaded is not None
+    assert ("plug.a" in loaded) is loads
+
+
+def test_a_try_that_is_only_for_a_missing_vllm(site, repo):
+    text = "try:\n    from . import a\nexcept ModuleNotFoundError as error:\n    if error.name != {}:\n        raise\n    a = None\n"
+    for name, loads in (("'vllm'", True), ("'torch'", False)):
+        lay_out(repo, {"plug/__init__.py": text.format(name), "plug/a.py": "", "pyproject.toml": ENTRY})
+        loaded = Program(opened(site)).loaded_of_plugins
+        assert loaded is not None
+        assert ("plug.a" in loaded) is loads
+
+
+def test_a_folder_called_vllm_in_another_package_is_no_copy_of_the_tree(site, repo):
+    lay_out(
+        repo, {"plug/__init__.py": "", "plug/vllm/__init__.py": "import vllm\n", "plug/vllm/engine.py": "import vllm\n"}
+    )
+    tree = opened(site)
+    assert not tree.facts.patched
+    assert [file.path for file in tree.outside] == ["plug/__init__.py", "plug/vllm/__init__.py", "plug/vllm/engine.py"]
+
+
+def test_what_a_build_brings_is_not_missing(site, repo, tmp_path):
+    lay_out(repo, {"plug/__init__.py": "from ._version import version\nfrom plug.engine import x\nimport vllm\n"})
+    assert findings(opened(site), tmp_path) == []

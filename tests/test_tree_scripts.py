@@ -1,0 +1,317 @@
+"""Patch scripts, followed in memory: what they write must be what they write when they run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflight.tree import Tree, TreeRequest, open_tree
+from preflight.tree.scripts.outcome import ScriptWhy
+from preflight.tree.scripts.sed import NotFollowed, apply_sed, parse_sed
+from tests.minitree import make_tree, write
+
+TOY = b'"""A toy."""\n\nimport os\n\nlimit = 3\nnames = [\n    "one",\n    "two",\n]\n\n\ndef run(a, b):\n    return a + b\n'
+OTHER = b"def other():\n    first = 1\n    second = 2\n\n\ndef another():\n    first = 1\n    second = 2\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """An installed toy vLLM."""
+    return make_tree(tmp_path / "site", {"vllm/__init__.py": b"", "vllm/toy.py": TOY, "vllm/sub/other.py": OTHER})
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository of the patch, where preflight runs."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def opened(site: Path, *paths: str) -> Tree:
+    return open_tree(TreeRequest(site_packages=str(site), paths=paths), {})
+
+
+HEAD = "from pathlib import Path\nimport os, re, sys\n"
+#: scripts that find the tree at ``vllm/`` in the working folder, so that they can also be run
+SCRIPTS = {
+    "replace": 'p = Path("vllm/toy.py")\np.write_text(p.read_text().replace("limit = 3", "limit = 4"))\n',
+    "open": (
+        'with open("vllm/toy.py") as f:\n    text = f.read()\nassert "limit = 3" in text\n'
+        'text = text.replace("limit = 3", "limit = 4", 1)\nwith open("vllm/toy.py", "w") as f:\n    f.write(text)\n'
+    ),
+    "bytes": 'p = Path("vllm") / "toy.py"\nd = p.read_bytes()\np.write_bytes(d.replace(b"3", b"5"))\n',
+    "regular": (
+        'p = os.path.join("vllm", "toy.py")\ntext = open(p).read()\n'
+        'new, n = re.subn(r"^limit = (\\d)$", r"limit = \\g<1>0", text, flags=re.M)\nassert n == 1, n\n'
+        'open(p, "w").write(new)\n'
+    ),
+    "function": (
+        'def patch(path, pairs, root="vllm"):\n    file = Path(root) / path\n    text = file.read_text()\n'
+        "    for old, new in pairs:\n        if old not in text:\n            raise SystemExit(f'{path}: {old!r}')\n"
+        "        text = text.replace(old, new, 1)\n    file.write_text(text)\n\n\ndef main():\n"
+        '    patch("toy.py", [("limit = 3", "limit = 9"), (\'    "two",\\n\', \'    "two",\\n    "three",\\n\')])\n'
+        '    patch("sub/other.py", pairs=[("first = 1", "first = 0")])\n    return 0\n\n\n'
+        'if __name__ == "__main__":\n    sys.exit(main())\n'
+    ),
+    "lines": (
+        'p = Path("vllm/toy.py")\nlines = p.read_text().splitlines(keepends=True)\nout = []\nfor i, line in '
+        'enumerate(lines):\n    out.append(line)\n    if line.startswith("import os"):\n        '
+        'out.append("import sys\\n")\n        continue\np.write_text("".join(out))\n'
+    ),
+    "index": (
+        'p = Path("vllm/toy.py")\ns = p.read_text()\ni = s.index("def run")\n'
+        's = s[:i] + "def more():\\n    pass\\n\\n\\n" + s[i:]\np.write_text(s)\n'
+    ),
+    "table": (
+        'EDITS = {"vllm/toy.py": {"limit = 3": "limit = 7"}, "vllm/sub/other.py": {"second = 2": "second = 3"}}\n'
+        "for name, edits in EDITS.items():\n    p = Path(name)\n    s = p.read_text()\n"
+        "    for a, b in edits.items():\n        assert s.count(a) >= 1\n        s = s.replace(a, b)\n    p.write_text(s)\n"
+    ),
+    "guarded": (
+        'p = Path("vllm/toy.py")\ns = p.read_text()\nif "limit = 4" in s:\n    print("already")\nelif "limit = 3" in s:\n'
+        '    p.write_text(s.replace("limit = 3", "limit = 4"))\nelse:\n    sys.exit(1)\n'
+    ),
+    "tried": (
+        'try:\n    s = Path("vllm/gone.py").read_text()\nexcept FileNotFoundError:\n    s = Path("vllm/toy.py").read_text()\n'
+        'Path("vllm/toy.py").write_text(s + "\\n# patched\\n")\n'
+    ),
+    "subfunction": (
+        'p = Path("vllm/toy.py")\ns = p.read_text()\n'
+        "s = re.sub(r\"(\\w+) = (\\d)\", lambda m: m.group(1) + ' = ' + str(int(m.group(2)) + 1), s)\np.write_text(s)\n"
+    ),
+    "append": 'with open("vllm/toy.py", "a") as f:\n    f.write("last = 1\\n")\n',
+    "formatted": (
+        'p = Path("vllm/toy.py")\ns = p.read_text()\nhead, sep, tail = s.partition("limit = 3\\n")\nassert sep\n'
+        'new = "added = 1\\n"\np.write_text(f"{head}{sep}{new}{tail}")\n'
+    ),
+    "removed": 'os.remove("vllm/sub/other.py")\n',
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_is_followed_is_what_runs(site, repo, name):
+    script = HEAD + "# patches vllm/toy.py: write_text\n" + SCRIPTS[name]
+    write(repo / "patch.py", script.encode())
+    tree = opened(site, ".")
+    assert not tree.script_failures and not tree.undecided
+
+    subprocess.run([sys.executable, "-I", str(repo / "patch.py")], cwd=site, check=True)
+    for path in ("vllm/toy.py", "vllm/sub/other.py"):
+        ours = tree.read(path) if tree.exists(path) else None
+        assert ours == ((site / path).read_bytes() if (site / path).exists() else None)
+    assert any(file.path in ("vllm/toy.py", "vllm/sub/other.py") for file in tree.facts.patched)
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        "Path(vllm.__file__).parent",
+        "Path(os.path.dirname(vllm.__file__))",
+        "Path(vllm.__path__[0])",
+        'Path(importlib.util.find_spec("vllm").origin).parent',
+        'Path(importlib.util.find_spec("vllm").submodule_search_locations[0])',
+        'Path(site.getsitepackages()[0]) / "vllm"',
+        'Path(sysconfig.get_paths()["purelib"], "vllm")',
+        'Path("/usr/local/lib/python3.12/dist-packages/vllm")',
+        'Path(os.environ.get("VLLM_ROOT", "/opt")) / "vllm"',
+        "Path(sys.argv[1])",
+        'Path(sys.argv[1] if len(sys.argv) > 1 else "/x/site-packages/vllm")',
+        "Path(subprocess.check_output(['python', '-c', 'import vllm']).decode().strip())",
+    ],
+)
+def test_the_folder_of_vllm_however_it_is_found(site, repo, root):
+    script = (
+        f"import importlib.util, os, site, subprocess, sys, sysconfig\nfrom pathlib import Path\nimport vllm\n\n"
+        f'ROOT = {root}  # site-packages/vllm\nplace = "site-packages"\nfile = ROOT / "toy.py"\n'
+        'file.write_text(file.read_text().replace("limit = 3", "limit = 4"))\n'
+    )
+    write(repo / "patch.py", script.encode())
+    tree = opened(site, "patch.py")
+    assert not tree.script_failures
+    assert b"limit = 4" in tree.read("vllm/toy.py")
+
+
+@pytest.mark.parametrize(
+    ("step", "why", "line"),
+    [
+        ('assert "limit = 5" in text', ScriptWhy.STOPS, 4),
+        ('if "limit = 5" not in text:\n    sys.exit("no anchor")', ScriptWhy.STOPS, 5),
+        ('if text.count("limit = 5") != 1:\n    raise RuntimeError("no anchor")', ScriptWhy.STOPS, 5),
+        ('at = text.index("limit = 5")', ScriptWhy.STOPS, 4),
+        ('text = text.replace("limit = 5", "limit = 6")', ScriptWhy.NO_ANCHOR, 4),
+        ('text = re.sub(r"limit = [4-9]", "limit = 6", text)', ScriptWhy.NO_ANCHOR, 4),
+        ('if "limit = 5" in text:\n    text = text.replace("limit = 5", "limit = 6")', ScriptWhy.NO_ANCHOR, 4),
+        ('text = text.replace("limit = 2", "limit = 3")', ScriptWhy.APPLIED, 4),
+        ('match = re.search(r"limit = [4-9]", text)\nmatch.group(0)', ScriptWhy.STOPS, 5),
+        ('new = text.replace("limit = 5", "limit = 6")\nassert new != text', ScriptWhy.STOPS, 4),
+    ],
+)
+def test_steps_that_do_not_do_what_they_say(site, repo, step, why, line):
+    script = f'import re, sys\nfrom pathlib import Path\ntext = Path("vllm/toy.py").read_text()\n{step}\n'
+    write(repo / "patch.py", (script + 'Path("vllm/toy.py").write_text(text)\n').encode())
+    tree = opened(site, "patch.py")
+    assert [(one.why, one.line, one.path) for one in tree.script_failures] == [(why, line, "vllm/toy.py")]
+    assert tree.read("vllm/toy.py") == TOY
+
+
+def test_text_that_stands_at_several_places(site, repo):
+    script = (
+        'from pathlib import Path\np = Path("vllm/sub/other.py")\n'
+        'p.write_text(p.read_text().replace("    first = 1\\n    second = 2\\n", "    pass\\n", 1))\n'
+    )
+    write(repo / "patch.py", script.encode())
+    (failure,) = opened(site, ".").script_failures
+    assert (failure.why, failure.lines) == (ScriptWhy.SEVERAL, (2, 7))
+
+
+def test_a_file_that_the_tree_does_not_have(site, repo):
+    script = (
+        'from pathlib import Path\np = Path("/x/site-packages/vllm/gone.py")\n{}p.write_text(p.read_text() + "#")\n'
+    )
+    write(repo / "patch.py", script.format("").encode())
+    (failure,) = opened(site, ".").script_failures
+    assert (failure.why, failure.line, failure.path) == (ScriptWhy.STOPS, 3, "vllm/gone.py")
+    write(repo / "patch.py", script.format("if p.exists():\n    ").encode())
+    (failure,) = opened(site, ".").script_failures
+    assert (failure.why, failure.line, failure.path) == (ScriptWhy.NO_FILE, 3, "vllm/gone.py")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "text = transform(text)",
+        "text = text.translate({1: 2})",
+        "text = requests.get('https://example.org').text",
+        "for name in os.listdir('.'):\n    text = text.replace(name, '')",
+        "if os.environ.get('X'):\n    text = ''",
+        "text = re.sub(r'(a+)+$', '', text)",
+        "while True:\n    pass",
+        "text = 'x' * 10 ** 12",
+        "subprocess.run(['sed', '-i', 's/a/b/', 'vllm/toy.py'])",
+    ],
+)
+def test_what_cannot_be_followed_is_undecided(site, repo, step):
+    script = f'import os, re, subprocess\nfrom pathlib import Path\ntext = Path("vllm/toy.py").read_text()\n{step}\n'
+    write(repo / "patch.py", (script + 'Path("vllm/toy.py").write_text(text)\n').encode())
+    tree = opened(site, "patch.py")
+    assert [(one.id, one.path, one.decisive) for one in tree.undecided] == [
+        ("patch-script-not-followed", "patch.py", True)
+    ]
+    assert tree.read("vllm/toy.py") == TOY
+
+
+def test_the_lines_that_a_script_makes_are_marked(site, repo):
+    write(repo / "patch.py", (HEAD + SCRIPTS["table"]).encode())
+    tree = opened(site, ".")
+    marks = tree.marks["vllm/toy.py"]
+    lines = tree.read("vllm/toy.py").splitlines()
+    made = {lines[number]: mark for number, mark in enumerate(marks) if mark is not None}
+    assert list(made) == [b"limit = 7"]
+    assert made[b"limit = 7"].diff == "patch.py"
+
+
+def test_code_that_only_uses_vllm_is_no_script(site, repo):
+    write(repo / "use.py", b"import vllm\nprint(vllm.__file__)\nwith open('out', 'w') as f:\n    f.write('x')\n")
+    write(repo / "plain.py", b"from pathlib import Path\nPath('x').write_text('y')\n")
+    tree = opened(site, ".")
+    assert not tree.script_failures and not tree.undecided
+    assert [file.path for file in tree.outside] == ["plain.py", "use.py"]
+
+
+# -- Dockerfiles and shell scripts -----------------------------------------------------------------------------------
+
+PACKAGES = "/usr/local/lib/python3.12/dist-packages"
+
+
+def test_a_dockerfile_copies_runs_and_replaces(site, repo):
+    write(repo / "docker" / "Dockerfile", (
+        "FROM vllm/vllm-openai:v0.16.0\n"
+        f"ARG ROOT={PACKAGES}/vllm\n"
+        "COPY changed.py ${ROOT}/sub/other.py\n"
+        "COPY patch.py /tmp/patch.py\n"
+        "RUN pip install something \\\n    && sed -i 's/\"two\"/\"zwei\"/' $ROOT/toy.py \\\n"
+        "    && python3 /tmp/patch.py\n"
+        "RUN python3 - <<'EOF'\n"
+        "from pathlib import Path\n"
+        f"p = Path('{PACKAGES}/vllm/toy.py')\n"
+        "p.write_text(p.read_text() + 'last = 1\\n')\n"
+        "EOF\n"
+    ).encode())  # fmt: skip
+    write(repo / "docker" / "changed.py", b"changed = 1\n")
+    script = f'from pathlib import Path\np = Path("{PACKAGES}/vllm/toy.py")\np.write_text(p.read_text().replace("= 3", "= 4"))\n'
+    write(repo / "docker" / "patch.py", script.encode())
+    tree = opened(site, "docker")
+    assert not tree.script_failures and not tree.undecided
+    assert tree.read("vllm/sub/other.py") == b"changed = 1\n"
+    text = tree.read("vllm/toy.py")
+    assert b'"zwei"' in text and b"limit = 4" in text and text.endswith(b"last = 1\n")
+    assert [file.path for file in tree.outside] == ["docker/patch.py"]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (f"sed -i 's/limit = 5/limit = 6/' {PACKAGES}/vllm/toy.py", ScriptWhy.NO_ANCHOR),
+        (f"sed -i 's/limit = 5/limit = 6/' {PACKAGES}/vllm/gone.py", ScriptWhy.STOPS),
+        (f"grep -q 'limit = 5' {PACKAGES}/vllm/toy.py", ScriptWhy.STOPS),
+        (f"grep -q 'limit = 5' {PACKAGES}/vllm/toy.py || exit 1", ScriptWhy.STOPS),
+    ],
+)
+def test_steps_of_a_dockerfile_that_do_not_do_what_they_say(site, repo, step, why):
+    write(repo / "Dockerfile", f"FROM x\nRUN true \\\n    && {step}\n".encode())
+    assert [(one.why, one.line) for one in opened(site, ".").script_failures][:1] == [(why, 3)]
+
+
+def test_shell_that_is_not_followed_is_undecided(site, repo):
+    write(repo / "patch.sh", f"for f in a b; do\n  sed -i s/a/b/ {PACKAGES}/vllm/$f.py\ndone\n".encode())
+    write(repo / "launch.sh", b"if true; then\n  vllm serve /models/vllm/model\nfi\n")
+    tree = opened(site, ".")
+    assert [(one.id, one.path) for one in tree.undecided][:1] == [("patch-script-not-followed", "patch.sh")]
+    assert all(one.path != "launch.sh" for one in tree.undecided)
+
+
+TEXT = st.text(alphabet="ab1. \n", max_size=40)
+ATOM = st.sampled_from(
+    ["a", "b", "1", ".", "[ab]", "[^a]", "^", "$", r"\.", r"\(a\)", "a*", r"b\+", "[[:digit:]]", "+"]
+)
+FLAGS = st.sampled_from(["", "g", "2", "I", "gI"])
+ADDRESS = st.sampled_from(["", "1", "$", "/a/", "1,2", "/a/,/b/", "2!", "/b/,2"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(ADDRESS, st.lists(ATOM, min_size=1, max_size=4), st.sampled_from(["x", "&&", r"<\n>", "", r"\&"]), FLAGS, TEXT)
+def test_sed_is_followed_as_it_runs(address, atoms, replacement, flags, text):
+    script = f"{address}s/{''.join(atoms)}/{replacement}/{flags}"
+    run = subprocess.run(["sed", script], input=text, capture_output=True, text=True, env={"LC_ALL": "C.UTF-8"})
+    try:
+        made, _ = apply_sed(parse_sed(script, False), text)
+    except NotFollowed:
+        return
+    assert (run.returncode, made) == (0, run.stdout)
+
+
+@pytest.mark.parametrize(
+    ("script", "extended"),
+    [
+        ("/b/d", False), ("2d", False), ("$d", False), ("1,2d", False), ("/a/a after", False), ("/a/i before", False),
+        ("/a/a\\    after", False), ("2c changed", False), ("s|a/b|c|", False), ("s/(a)(b)?/\\2\\1/", True),
+        ("s/a/x/;s/b/y/", False), ("s#^\\s*a#\\t&#", False), ("s/[/]/x/", False), ("/^a/!d", False),
+    ],
+)  # fmt: skip
+def test_commands_of_sed(script, extended):
+    text = "a/b\nab\nb\n  a\n"
+    options = ["-E"] if extended else []
+    run = subprocess.run(["sed", *options, script], input=text, capture_output=True, text=True)
+    try:
+        made, _ = apply_sed(parse_sed(script, extended), text)
+    except NotFollowed:
+        assert script == "s/[/]/x/"
+        return
+    assert made == run.stdout
