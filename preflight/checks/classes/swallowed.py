@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ def check_swallowed(survey: Survey) -> Iterator[Fault]:
 
 
 def _in_module(survey: Survey, module: Module) -> Iterator[Fault]:
+    words = Counter(re.findall(rb"\w+", survey.program.texts.of(module)))
     owners = {facts.qualname for facts in class_facts(module.facts.body)}
     for env in _scopes(survey, module, owners):
         assert env.body is not None
@@ -37,12 +39,14 @@ def _in_module(survey: Survey, module: Module) -> Iterator[Fault]:
             if not isinstance(node, ast.Call) or place.survives("TypeError"):
                 continue
             for keyword in node.keywords:
-                # a name that the tree has anywhere else is somebody's parameter
-                if keyword.arg is None or not _stands_here_only(survey, module, keyword.arg):
+                if keyword.arg is None or words[keyword.arg.encode()] != 1:
                     continue
                 found = callees(survey.inference, node, env)
                 near = [_meant(survey, callee, keyword.arg) for callee in found.found]
-                if found.unknown is None and near and all(near):
+                if found.unknown is not None or not near or not all(near):
+                    continue
+                # a name that the tree has anywhere else is somebody's parameter
+                if {other.name for other in survey.program.texts.modules_with(keyword.arg)} <= {module.name}:
                     yield _fault(survey, module, node, keyword, found.found[0], near[0] or "")
 
 
@@ -56,14 +60,6 @@ def _scopes(survey: Survey, module: Module, owners: set[str]) -> Iterator[Env]:
             method = survey.inference.objects.winner(cls, member.name)
             for inner in method.body.all() if method is not None and method.module is module else ():
                 yield Env(module, inner, cls, cls)
-
-
-def _stands_here_only(survey: Survey, module: Module, name: str) -> bool:
-    modules = survey.program.texts.modules_with(name)
-    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
-    return all(other.name == module.name for other in modules) and (
-        len(word.findall(survey.program.texts.of(module))) == 1
-    )
 
 
 def _meant(survey: Survey, callee: Callee, name: str) -> str | None:
