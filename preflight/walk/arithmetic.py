@@ -12,7 +12,7 @@ from preflight.walk.derived import Derived, apply, raw_of
 from preflight.walk.equality import SCALARS, truth
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.operands import distribute, payload, unsupported, why
-from preflight.walk.origins import derived, judged
+from preflight.walk.origins import combined, judged
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -111,7 +111,7 @@ def _host_binary(
             if isinstance(one, (str, bytes)) and isinstance(other, int) and len(one) * other > machine.limits.size:
                 return machine.unknown("a string too large to be made", cls=machine.natives.str)
     try:
-        return machine.value(host(a, b), derived(left, right))
+        return machine.value(host(a, b), combined(left, right))
     except TypeError as error:
         machine.fail("TypeError", str(error), values=(("left", left), ("right", right)))
     except (ArithmeticError, ValueError) as error:
@@ -252,7 +252,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
         try:
             if isinstance(value, Derived):
                 return apply(machine, host, (value,))
-            return Const(host(value.value), derived(value))
+            return Const(host(value.value), combined(value))
         except TypeError as error:
             machine.fail("TypeError", str(error))
     if isinstance(value, Unknown):

@@ -39,11 +39,9 @@ SCALARS = (int, float, complex, str, bytes, type(None))
 def truth(machine: Machine, value: Value) -> Truth:
     """Whether ``value`` counts as true."""
     if isinstance(value, Const):
-        if isinstance(value, Derived):
-            return known(value.asked(bool))
         if value.origin is not None:
             machine.weigh(value.origin)
-        return known(bool(value.value))
+        return known(value.asked(bool) if isinstance(value, Derived) else bool(value.value))
     if isinstance(value, Unknown):
         return Truth.MAYBE if value.truthy is None else known(value.truthy)
     if isinstance(value, OneOf):

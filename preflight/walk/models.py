@@ -39,11 +39,11 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
         return machine.unknown("a model of a class that is not known")
     target = machine.library.target
     builder = machine.find(utilities, "initialize_model") if target is not None and model_config is not target else None
+    made: Value | None = None
     if builder is not None:
-        built = machine.call(builder, [], {"vllm_config": vllm_config, "model_config": model_config})
-        if isinstance(built, Instance):
-            return built
-    made = unbuilt(machine, picked[0], vllm_config)
+        made = machine.call(builder, [], {"vllm_config": vllm_config, "model_config": model_config})
+    if not isinstance(made, Instance):
+        made = unbuilt(machine, picked[0], vllm_config)
     loader = given.get("self")
     check = machine.find(loader, _LOADERS_CHECK) if isinstance(loader, Instance) else None
     if isinstance(check, Bound):

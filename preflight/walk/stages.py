@@ -217,7 +217,6 @@ class _Launch:
                         return None  # what the fault before it would have bound
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
-                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
                 follows = guarded and round > 0 and _of_none(exit)
                 if function not in functions and not follows and not self._again(exit):
                     self.result.found.append(self._found(name, exit))
@@ -360,17 +359,17 @@ class _Launch:
                 self.machine.library.groups[kind] = size.value
 
 
-def _of_none(exit: Exit) -> bool:
-    """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
-    owner = exit.missing[0] if exit.missing is not None else None
-    return isinstance(owner, Const) and owner.value is None
-
-
 def _values(machine: Machine, given: Given) -> dict[str, Value]:
     """The arguments by name; what is an object of the tree is not known."""
     values = {name: machine.value(thing, origin) for name, (thing, origin) in given.known.items()}
     values |= {name: Unknown(f"the default of the argument {name}") for name in given.objects}
     return values | {name: Unknown(reason) for name, reason in given.unknown.items()}
+
+
+def _of_none(exit: Exit) -> bool:
+    """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
+    owner = exit.missing[0] if exit.missing is not None else None
+    return isinstance(owner, Const) and owner.value is None
 
 
 def words(argv: Sequence[str]) -> list[Value]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 Maker = Callable[["Machine"], Value]
+#: the base class of configs, as transformers has called it
+_CONFIGS = ("PretrainedConfig", "PreTrainedConfig")
 #: the platforms on which a Triton that is installed finds its driver
 _WITH_TRITON = ("cuda", "rocm")
 GIB = 1 << 30
@@ -115,6 +117,9 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "get_class_from_dynamic_module": lambda machine: Builtin("get_class_from_dynamic_module", load_class),
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
+        # what is made for people to read costs half of a walk, and decides nothing
+        **{f"{name}.__repr__": lambda machine: Builtin("__repr__", _repr) for name in _CONFIGS},
+        "replace_list_option_in_docstrings.<locals>.docstring_decorator": lambda machine: Builtin("docs", _same),
         # Triton counts its drivers that see a GPU, of which such a machine has one
         "HAS_TRITON": lambda machine: _has_triton(machine, assumed),
         # a traced function does what it does without
@@ -134,6 +139,13 @@ def _platform(machine: Machine, assumed: Assumptions) -> Value:
         if isinstance(cls, Class):
             return machine.call(cls, [])
     return machine.unknown(f"the platform {assumed.platform} of this tree")
+
+
+def _repr(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    made = machine.unknown("the text of a config", cls=machine.natives.str, truthy=True)
+    cls = machine.class_of(arguments[0])
+    made.text = f"{cls.name} {{...}}" if cls is not None else None
+    return made
 
 
 def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:

@@ -11,7 +11,7 @@ from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
 from preflight.walk.library.registry import fail_as, function, pure
-from preflight.walk.origins import derived
+from preflight.walk.origins import combined
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth, as_value
 from preflight.walk.values import (
@@ -742,7 +742,7 @@ def construct(machine: Machine, cls: Class, arguments: Arguments, keywords: Keyw
         machine.may_raise(f"{cls.name} of values that are not known")
         return machine.unknown(f"{cls.name} of values that are not known", cls=cls)
     try:
-        return Const(native(*hosts, **named), derived(*arguments))
+        return Const(native(*hosts, **named), combined(*arguments))
     except Exception as error:
         return fail_as(machine, error)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk.derived import Derived, apply
-from preflight.walk.origins import derived
+from preflight.walk.origins import combined
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -403,7 +403,7 @@ def pure(name: str, host: Callable[..., Any], receiver: Value | None = None) -> 
             )
             return machine.unknown(reason)
         try:
-            return machine.value(host(*hosts, **named), derived(*every if receiver is None else (receiver, *every)))
+            return machine.value(host(*hosts, **named), combined(*every if receiver is None else (receiver, *every)))
         except Raised:
             raise
         except Exception as error:
