@@ -250,3 +250,17 @@ def test_a_folder_called_vllm_in_another_package_is_no_copy_of_the_tree(site, re
 def test_what_a_build_brings_is_not_missing(site, repo, tmp_path):
     lay_out(repo, {"plug/__init__.py": "from ._version import version\nfrom plug.engine import x\nimport vllm\n"})
     assert findings(opened(site), tmp_path) == []
+
+
+@pytest.mark.parametrize("folder", ["plug", "vllm/extra"])
+def test_names_of_star_imports_are_bound_in_functions(site, repo, tmp_path, folder):
+    lay_out(repo, {
+        f"{folder}/a.py": "__all__ = ['X', 'Y']\nX = 1\nY = 2\n",
+        f"{folder}/__init__.py": (
+            "import vllm\nfrom .a import *\n\n\ndef f():\n    return X\n\n\ng = lambda: Y\n\n\ndef h():\n    return Z\n\n\n"
+            "def module():\n    return a.X\n"
+        ),
+        "vllm/version.py": "__version__ = '0.16.1'\n",
+    })  # fmt: skip
+    found = [one for one in findings(opened(site), tmp_path) if one[0] == "PF204"]
+    assert found == [("PF204", "W", f"{folder}/__init__.py", 13)]

@@ -139,6 +139,8 @@ class Finder:
         """The last names of what a package's folders hold as modules."""
         spec = self.find(name)
         found: set[str] = set()
+        if name in self._plugins:
+            return frozenset(one[len(name) + 1 :] for one in self._plugins if one.rpartition(".")[0] == name)
         if spec.in_tree and spec.folders:
             prefix = spec.folders[0] + "/"
             for path in (*self._files, *self._compiled.values()):

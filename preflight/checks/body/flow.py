@@ -86,6 +86,7 @@ class Flow(Expressions):
                 names = self.visitor.star(node)
                 if names is None:
                     self.open = True
+                self.starred.update(names or ())
                 for name in names or ():
                     self.bind(name)
 

@@ -44,6 +44,7 @@ class State:
         self.bindings = Bindings()
         self.frame = Frame(scopes.module, set(), None)
         self.open = False  # a star import has brought names that nobody knows
+        self.starred: set[str] = set()  # names that star imports have brought; no statement shows them
         self.whole = False  # the module has run to its end: all of its names are bound
         self.conditions: list[ast.AST] = []
         self.handlers = 0  # how many handlers are around the place to which no fault is known to lead
@@ -99,7 +100,11 @@ class State:
         if frame.parent is not None:
             if name not in self.scopes.assigned_inside and frame.scope.kind is ScopeKind.FUNCTION:
                 self.visitor.unbound(node, True, self.moment())
-        elif not self.open and name not in self.known and not (self.whole and self._is_bound(name)):
+        elif (
+            not self.open
+            and name not in self.known
+            and not (self.whole and (name in self.starred or self._is_bound(name)))
+        ):
             self.visitor.unbound(node, False, self.moment())
 
     def _is_bound(self, name: str) -> bool:

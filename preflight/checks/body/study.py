@@ -163,16 +163,18 @@ class _Reader:
                 self._function = scope.qualname
                 flow.function(scope.node)
         if not flow.open:
-            self._undefined()
+            self._undefined(flow.starred)
         names = self._names if reason is None else [problem for problem in self._names if problem.local]
         doubt = reason if self._has_star() or len(names) < len(self._names) else None
         return Study(tuple(self._imports), tuple(names), tuple(self._attributes), doubt)
 
     def _known(self) -> frozenset[str]:
+        # importing a module of a package, in whatever form, binds its last name in the package
+        modules = self._program.finder.submodules(self._module.name) if self._module.spec.is_package else frozenset()
         python = self._program.platform.python if self._program.tree.facts.python else (99, 0)
         return (
             frozenset(dir(builtins))
-            .union(_IMPLICIT, _ADDED)
+            .union(_IMPLICIT, _ADDED, modules)
             .difference(name for name, since in _ADDED.items() if since > python)
         )
 
@@ -271,9 +273,9 @@ class _Reader:
 
     # -- what only runs when it is called --------------------------------------------------------------------------
 
-    def _undefined(self) -> None:
+    def _undefined(self, starred: set[str]) -> None:
         """Names that the module nowhere binds, in what the flow does not enter: lambdas and generator expressions."""
-        module, known = self._scopes.module, self._known() | frozenset(self._module.facts.globals)
+        module, known = self._scopes.module, self._known() | frozenset(self._module.facts.globals) | starred
         for scope in self._scopes.all:
             if not scope.reads or not _is_put_off(scope):
                 continue
