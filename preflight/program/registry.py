@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from preflight.program.modules import Module
     from preflight.program.program import Program
 
+#: where the registry stands in every release so far; it is looked for elsewhere if it does not
+_USUAL = "vllm.model_executor.models.registry"
+
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
@@ -50,11 +53,20 @@ class RegistryReader:
         return self._registry
 
     def definition(self) -> Definition | None:
-        """Where the registry is made: the module that defines it beside the model info."""
+        """Where the registry is made: the module that defines it beside the model info.
+
+        The place that it has had for long is looked at before the whole tree is searched for its name.
+        """
+        resolver = self._program.resolver
+        usual = self._program.module(_USUAL)
+        here = resolver.bound(usual, MODEL_REGISTRY) if resolver.bound(usual, MODEL_INFO) is not None else None
+        for definition in here.definitions if here is not None else ():
+            if definition.module == usual.name and definition.kind is Kind.VALUE:
+                return definition
         found = [d for d in self._program.symbols(MODEL_REGISTRY) if d.kind is Kind.VALUE]
         for definition in found:
             module = self._program.module(definition.module)
-            if self._program.resolver.bound(module, MODEL_INFO) is not None:
+            if resolver.bound(module, MODEL_INFO) is not None:
                 return definition
         return found[0] if found else None
 

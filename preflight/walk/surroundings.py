@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 Maker = Callable[["Machine"], Value]
+#: the base class of configs, as transformers has called it
+_CONFIGS = ("PretrainedConfig", "PreTrainedConfig")
 #: the platforms on which a Triton that is installed finds its driver
 _WITH_TRITON = ("cuda", "rocm")
 GIB = 1 << 30
@@ -115,6 +117,9 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "get_class_from_dynamic_module": lambda machine: Builtin("get_class_from_dynamic_module", load_class),
         "LazyLoader": lambda machine: Builtin("LazyLoader", _lazy_module),
         "ArgumentParser.error": lambda machine: Builtin("error", _parser_error),
+        # what is made for people to read costs half of a walk, and decides nothing
+        **{f"{name}.__repr__": lambda machine: Builtin("__repr__", _repr) for name in _CONFIGS},
+        "replace_list_option_in_docstrings.<locals>.docstring_decorator": lambda machine: Builtin("docs", _same),
         # Triton counts its drivers that see a GPU, of which such a machine has one
         "HAS_TRITON": lambda machine: _has_triton(machine, assumed),
         # a traced function does what it does without
@@ -134,6 +139,13 @@ def _platform(machine: Machine, assumed: Assumptions) -> Value:
         if isinstance(cls, Class):
             return machine.call(cls, [])
     return machine.unknown(f"the platform {assumed.platform} of this tree")
+
+
+def _repr(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    made = machine.unknown("the text of a config", cls=machine.natives.str, truthy=True)
+    cls = machine.class_of(arguments[0])
+    made.text = f"{cls.name} {{...}}" if cls is not None else None
+    return made
 
 
 def _same(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -203,12 +215,16 @@ _GROUPS = {
 
 def _group(kind: str) -> Implementation:
     """The group of a process: its size is that of the launch, which process it is, is not known."""
+    made_groups: dict[int | None, Instance] = {}
 
     def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         size = machine.library.groups.get(kind)
+        known = made_groups.get(size)
+        if known is not None:
+            return known
         cls = Class("GroupCoordinator", (machine.natives.object,), 0, module="vllm.distributed")
         cls.mro = (cls, machine.natives.object)
-        made = machine.instance(cls)
+        made = made_groups[size] = Instance(cls, 0)
         made.loose = "a group of processes"
         if size is not None:
             made.content["world_size"] = Const(size)

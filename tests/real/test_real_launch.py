@@ -12,6 +12,7 @@ import pytest
 
 from preflight.cli import main
 from tests.popular_configs import POPULAR, Config
+from tests.popular_others import OTHERS
 from tests.walk_cases import decisive, outcomes, say
 from tests.walk_launches import (
     DEEPSEEK,
@@ -162,6 +163,21 @@ def test_one_fault_put_in_is_found(version: str, name: str, flags: tuple[str, ..
 QWEN3, QWEN3_MOE, QWEN2 = (POPULAR[name][0] for name in ("qwen3-8b", "qwen3-30b-a3b", "qwen2.5-7b"))
 SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
 EAGLE3 = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
+OPT = OTHERS["opt-125m"][0]
+MAMBA2: Config = {
+    "architectures": ["Mamba2ForCausalLM"],
+    "model_type": "mamba2",
+    "torch_dtype": "bfloat16",
+    "chunk_size": 256,
+    "expand": 2,
+    "head_dim": 64,
+    "hidden_size": 4096,
+    "n_groups": 8,
+    "num_heads": 128,
+    "num_hidden_layers": 64,
+    "state_size": 128,
+    "vocab_size": 32768,
+}
 WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2}
 
 
@@ -181,8 +197,10 @@ WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_head
             ("['EagleQwen2ForCausalLM'] are not",),
         ),
         ("0.18.1", QWEN2, WIDER, {}, ("should have the same vocabulary size", "vocab_size=152064")),
+        # the second model runner, which this release takes by default, asks the model itself
+        ("0.33.0", OPT, {**DRAFTER, "vocab_size": 50272}, {"method": "eagle3"}, ("eagle3_utils.py:29 RuntimeError",)),
     ],
-    ids=["interface", "whitelist", "registry", "draft-target"],
+    ids=["interface", "whitelist", "registry", "draft-target", "second-runner"],
 )
 def test_launches_that_died_in_public(
     version: str, target: Config, drafter: Config, settings: Any, parts: tuple[str, ...], tmp_path: Path
@@ -191,6 +209,29 @@ def test_launches_that_died_in_public(
     assert bool(said.errors) == bool(parts)
     for part in parts:
         assert part in said.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "model", "flags", "part"),
+    [
+        # releases of another time, whose start-up code is written otherwise
+        ("0.8.5", QWEN2, ("--tensor-parallel-size", "3"), "must be divisible by tensor parallel size (3)"),
+        ("0.10.2", QWEN2, ("--max-model-len", "16384"), None),
+        ("0.18.1", OTHERS["starcoder2-7b"][0], ("--enable-lora",), "Starcoder2ForCausalLM does not support LoRA yet"),
+        ("0.18.1", QWEN3, ("--enable-lora",), None),
+        ("0.20.2", MAMBA2, ("--quantization", "bitsandbytes"), "does not support BitsAndBytes quantization yet"),
+    ],
+    ids=["0.8.5", "0.10.2", "no-lora", "lora", "bitsandbytes"],
+)
+def test_what_is_asked_of_a_model(
+    version: str, model: Config, flags: tuple[str, ...], part: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "config.json").write_text(json.dumps(model))
+    said = say(version, tmp_path, ["vllm", "serve", str(tmp_path / "target"), *flags], ("package=bitsandbytes",))
+    assert said.open == ()
+    assert bool(said.errors) == (part is not None)
+    assert part is None or part in said.errors[0]
 
 
 OWN = {
