@@ -151,6 +151,11 @@ class Configs:
     def _held(self, cls: Class, name: str) -> tuple[Class, ...] | None:
         if cls.opaque:
             return None
+        nested = self._classes.nested(cls, name) if self._classes.of_model(cls) else None
+        if nested is not None:
+            named = self._named(*reversed(nested)) or ()
+            # ``AutoConfig`` is any model's
+            return named if named and all(map(self._classes.of_model, named)) else self._some_config()
         for base in cls.mro:
             assign = base.annotations().get(name) if not base.opaque else None
             if assign is not None and assign.annotation is not None:
@@ -159,9 +164,7 @@ class Configs:
                 node = parse_expression(assign.annotation.text)
                 return self.annotated(node, self._program.module(base.module)) if node is not None else None
         if self._classes.of_model(cls):
-            nested = self._classes.nested(cls, name)
-            if nested is not None:
-                return self._named(*reversed(nested))
+            # some model's config holds more of some model's
             return self._some_config() if self._classes.is_base(cls) and name.endswith(_CONFIG) else None
         if not self._inference.in_tree(cls):
             return None

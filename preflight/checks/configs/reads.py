@@ -122,11 +122,12 @@ def _undeclared(view: View, reads: list[Read]) -> Fault:
     span = view.code.span(read.module, read.node)
     named = [cls for cls in read.classes if not view.classes.is_base(cls)]
     names = " and ".join(cls.name for cls in read.classes)
+    has = "has" if len(read.classes) == 1 else "have"
     if named and all(view.classes.of_engine(cls) for cls in read.classes):
-        message = f"{names} has no attribute `{read.name}`: {read.function} raises AttributeError when it comes here"
+        message = f"{names} {has} no attribute `{read.name}`: {read.function} raises AttributeError when it comes here"
         why = None
     elif named:
-        message = f"{names} has no `{read.name}`: with a config.json that has no key of this name, this read fails"
+        message = f"{names} {has} no `{read.name}`: with a config.json that has no key of this name, this read fails"
         why = "a config takes every key of its config.json as an attribute, and its class gives it no other one of it"
     else:
         message = (
