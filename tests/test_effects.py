@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from preflight.cli import main
 from preflight.model import Report
 from preflight.tree import TreeRequest, open_tree
 from tests.checking import report_of
@@ -55,6 +57,18 @@ def of(report: Report, rule: str) -> list[str]:
 )
 def test_new_files_that_nothing_imports(tmp_path, monkeypatch, files, unused):
     assert of(laid(tmp_path, monkeypatch, files), "PF710") == unused
+
+
+def test_a_file_that_the_launch_names_is_used(tmp_path, monkeypatch, capsys):
+    site = make_tree(tmp_path / "site", RELEASE)
+    write(tmp_path / "repo/vllm/models/extra.py", b"x = 1\n")
+    monkeypatch.chdir(tmp_path / "repo")
+    for words, rules in ((["--worker-cls", "vllm.models.extra.X"], []), ([], ["PF710"])):
+        command = ["--", "vllm", "serve", "toy", *words]
+        main(["check", ".", "--vllm-site-packages", str(site), "--output-format", "json", *command])
+        report = json.loads(capsys.readouterr().out)
+        assert report["error"] is None
+        assert [one["rule"] for one in report["findings"] if one["rule"] == "PF710"] == rules
 
 
 def test_a_moved_file_is_told_where_its_class_is(tmp_path, monkeypatch):

@@ -95,3 +95,30 @@ def test_names_that_were_bound_before(tmp_path, monkeypatch, text, expected):
 )  # fmt: skip
 def test_replacements_that_cannot_take_what_is_passed(tmp_path, monkeypatch, text, expected):
     assert found(tmp_path, monkeypatch, text) == expected
+
+
+def test_what_vllm_imports_before_it_loads_plugins(tmp_path, monkeypatch):
+    release = {
+        **RELEASE,
+        "vllm/plugins.py": "def load_general_plugins():\n    pass\n",
+        "vllm/engine.py": (
+            "import vllm.user\nfrom vllm.plugins import load_general_plugins\n\n\ndef start():\n    load_general_plugins()\n"
+        ),
+    }
+    plugin = "import vllm.toy\n\n\ndef register():\n    vllm.toy.limit = lambda: 4\n"
+    entry = '[project.entry-points."{}"]\nplug = "plug:register"\n'
+    site = make_tree(tmp_path / "site", release)
+    repo = tmp_path / "repo"
+    write(repo / "plug/__init__.py", plugin.encode())
+    monkeypatch.chdir(repo)
+    for group, other, wanted in (
+        ("vllm.general_plugins", "import vllm.user\n", [("PF708", 5)]),
+        ("vllm.platform_plugins", "import vllm.user\n", []),
+        # where another process loads them first, and without the module, that one may be where it starts from
+        ("vllm.general_plugins", "", []),
+    ):
+        worker = release["vllm/engine.py"].replace("import vllm.user\n", other)
+        write(site / "vllm/worker.py", worker.encode())
+        write(repo / "pyproject.toml", entry.format(group).encode())
+        report = report_of(open_tree(TreeRequest(site_packages=str(site), paths=(".",)), {}))
+        assert [(one.rule, one.span.line) for one in report.findings if one.rule in PATCHED] == wanted

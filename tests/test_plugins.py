@@ -85,6 +85,21 @@ def test_what_an_entry_point_loads_is_an_error_and_the_rest_a_warning(site, repo
     ]
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"plug.pth": "import plug.loaded; plug.loaded.run()\n"},
+        {"sitecustomize.py": "import plug.loaded\n"},
+        {"usercustomize.py": "from plug import loaded\n"},
+    ],
+)
+def test_what_python_itself_imports_at_its_start(site, repo, tmp_path, start):
+    lay_out(repo, {**PACKAGE, **start})
+    found = findings(opened(site), tmp_path)
+    assert ("PF201", "E", "plug/loaded.py", 1) in found
+    assert ("PF201", "W", "plug/idle.py", 1) in found
+
+
 def test_without_entry_points_any_launch_that_loads_the_file_fails(site, repo, tmp_path):
     lay_out(repo, PACKAGE)
     assert {severity for _, severity, *_ in findings(opened(site), tmp_path)} == {"E"}

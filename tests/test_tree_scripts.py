@@ -91,6 +91,23 @@ SCRIPTS = {
         'p = Path("vllm/toy.py")\ns = p.read_text()\nhead, sep, tail = s.partition("limit = 3\\n")\nassert sep\n'
         'new = "added = 1\\n"\np.write_text(f"{head}{sep}{new}{tail}")\n'
     ),
+    "options": (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--root", default="vllm", help="site-packages/vllm")\n'
+        'parser.add_argument("--dry-run", action="store_true")\nargs = parser.parse_args()\n'
+        'p = Path(args.root) / "toy.py"\ntext = p.read_text().replace("limit = 3", "limit = 4")\n'
+        'if args.dry_run or "--check" in sys.argv:\n    print(text)\nelse:\n    p.write_text(text)\n'
+    ),
+    "records": (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Edit:\n    file: str\n    old: str\n    new: str\n"
+        '    count: int = 1\n\n\nEDITS = [Edit("vllm/toy.py", "limit = 3", "limit = 4"), '
+        'Edit(file="vllm/sub/other.py", old="first = 1", new="first = 2", count=2)]\nfor edit in EDITS:\n'
+        "    p = Path(edit.file)\n    p.write_text(p.read_text().replace(edit.old, edit.new, edit.count))\n"
+    ),
+    "logged": (
+        'import logging\nlog = logging.getLogger("patch")\nfor name in ("vllm/toy.py",):\n    log.info("patching %s", name)\n'
+        '    p = Path(name)\n    p.write_text(p.read_text().replace("limit", "maximum"))\n    log.info(f"patched {p}")\n'
+    ),
     "removed": 'os.remove("vllm/sub/other.py")\n',
 }
 
@@ -159,6 +176,25 @@ def test_steps_that_do_not_do_what_they_say(site, repo, step, why, line):
     tree = opened(site, "patch.py")
     assert [(one.why, one.line, one.path) for one in tree.script_failures] == [(why, line, "vllm/toy.py")]
     assert tree.read("vllm/toy.py") == TOY
+
+
+def test_a_step_that_the_script_itself_gives_up_is_worth_knowing(site, repo):
+    script = (
+        "from pathlib import Path\n\n\ndef apply(name, old, new):\n    file = Path('vllm') / name\n"
+        "    text = file.read_text()\n    if new in text:\n        return 'already'\n    if old not in text:\n"
+        "        print('skipped')\n        return 'skipped'\n    file.write_text(text.replace(old, new))\n"
+        "    return 'done'\n\n\nfor edit in [('toy.py', 'limit = 3', 'limit = 4'), ('toy.py', 'limit = 5', 'limit = 6'),"
+        " ('toy.py', 'none', 'limit = 4')]:\n    print(apply(*edit))\n"
+    )
+    write(repo / "patch.py", script.encode())
+    tree = opened(site, ".")
+    assert [(one.why, one.line, one.anchor, one.handled) for one in tree.script_failures] == [
+        (ScriptWhy.NO_ANCHOR, 9, "limit = 5", True)
+    ]
+    assert b"limit = 4" in tree.read("vllm/toy.py")
+    write(repo / "patch.py", (script + "raise SystemExit(1)\n").encode())
+    tree = opened(site, ".")
+    assert [(one.why, one.line, one.anchor) for one in tree.script_failures] == [(ScriptWhy.STOPS, 9, "limit = 5")]
 
 
 def test_text_that_stands_at_several_places(site, repo):
@@ -275,6 +311,15 @@ def test_shell_that_is_not_followed_is_undecided(site, repo):
     tree = opened(site, ".")
     assert [(one.id, one.path) for one in tree.undecided][:1] == [("patch-script-not-followed", "patch.sh")]
     assert all(one.path != "launch.sh" for one in tree.undecided)
+
+
+@pytest.mark.parametrize("end", ["for f in a; do true; done", "exit 1", f"grep -q nothing {PACKAGES}/vllm/toy.py"])
+def test_a_script_that_does_not_come_to_its_end_is_not_laid_over(site, repo, end):
+    step = f"sed -i s/limit/maximum/ {PACKAGES}/vllm/toy.py"
+    write(repo / "patch.sh", f"set -e\n{step}\n{end}\n".encode())
+    tree = opened(site, ".")
+    assert tree.read("vllm/toy.py") == TOY
+    assert tree.script_failures or tree.undecided
 
 
 TEXT = st.text(alphabet="ab1. \n", max_size=40)

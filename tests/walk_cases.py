@@ -36,7 +36,7 @@ CASES = Path(__file__).parent / "fixtures" / "cases"
 #: the machine that the cases were made on
 MACHINE = ("gpu-count=8,gpu-memory=141,capability=9.0,cpu-memory=2048,no-package=ray,no-package=bitsandbytes",)
 #: the real vLLM of the cases was asked for its engine config, and for no model runner
-CONFIGURED = Scope(runner=False)
+CONFIGURED = Scope(runner=False, construct=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.checks.context import Check, Context
-from preflight.model import Fault, Span, Value
+from preflight.model import Fault, Severity, Span, Value
 from preflight.tree import SourceUnreadable
 from preflight.tree.diff import Failure, Why
 from preflight.tree.scripts.outcome import ScriptFailure, ScriptWhy
@@ -97,9 +97,10 @@ def _script_fault(context: Context, failure: ScriptFailure) -> Fault:
         ANCHOR_MISSING,
         span,
         f"this step of the patch script changes nothing: {what}",
-        why="nothing in the script notices it, so the tree that is launched lacks this part of the patch",
+        why="the script goes on, so the tree that is launched lacks this part of the patch",
         help=f"{moved}write the step anew for this release, and let it fail where its text is not found",
         values=_script_values(failure),
+        severity=Severity.INFO if failure.handled else None,
     )
 
 

@@ -19,3 +19,6 @@ MODEL_INFO_MAKER = "from_model_cls"
 EAGLE3_PREDICATE = "supports_eagle3"
 #: the object that every ``if`` on the platform asks; it is made in the ``__getattr__`` of the package ``platforms``
 CURRENT_PLATFORM = "current_platform"
+#: the function that loads plug-ins of the general group in every process; plug-ins rely on it
+LOAD_PLUGINS = "load_general_plugins"
+GENERAL_GROUP = "vllm.general_plugins"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from preflight.errors import PreflightError
 from preflight.model import Undecided
-from preflight.show.data import Assumed, ConfigValue, ShownModel, ShowReport
+from preflight.show.data import Assumed, ConfigValue, ShownModel, ShownModule, ShowReport
 
 if TYPE_CHECKING:
     from preflight.launch.checkpoint import ModelFiles
@@ -46,7 +47,7 @@ def collect(tree: Tree, request: Request, environ: Mapping[str, str]) -> ShowRep
     return ShowReport(
         tree.facts,
         launch_facts(launch, program),
-        _model(program, launch.model, walk.target if walk is not None else None),
+        _built(_model(program, launch.model, walk.target if walk is not None else None), walk),
         _model(program, drafter, walk.drafter if walk is not None else None),
         tuple(walk.parallel.items()) if walk is not None else (),
         assumed,
@@ -78,6 +79,26 @@ def _walked(
         if not isinstance(fault, Undecided)
     )
     return walk, assumed, (*ends, *(one for one in found if isinstance(one, Undecided)))
+
+
+def _built(shown: ShownModel | None, walk: Walk | None) -> ShownModel | None:
+    """The model with the modules that the walk of its constructor built."""
+    if shown is None or walk is None:
+        return shown
+    from preflight.walk.built import modules_of
+
+    return replace(
+        shown,
+        modules=tuple(
+            ShownModule(
+                module.name,
+                module.cls,
+                tuple((one.name, one.shape, one.buffer) for one in module.parameters),
+                module.open,
+            )
+            for module in modules_of(walk.model)
+        ),
+    )
 
 
 def _model(program: Program, files: ModelFiles | None, described: Described | None) -> ShownModel | None:

@@ -18,6 +18,19 @@ class ConfigValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownModule:
+    """A module of the built model: its dotted name, its class, its parameters, and the attributes that may be more.
+
+    A parameter is a name, its shape where that is known, and whether it is a buffer.
+    """
+
+    name: str
+    cls: str
+    parameters: tuple[tuple[str, tuple[int, ...] | None, bool], ...] = ()
+    open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ShownModel:
     """The target or the drafter: its class in the tree, what that claims, and its config as vLLM will see it."""
 
@@ -28,6 +41,7 @@ class ShownModel:
     flags: tuple[tuple[str, Any], ...] = ()
     config: tuple[ConfigValue, ...] = ()
     error: str | None = None  #: why the class cannot be had at run time
+    modules: tuple[ShownModule, ...] = ()  #: of the model as it was built; none where it was not
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,18 @@ def _model(model: ShownModel) -> dict[str, Json]:
             {"name": clean(value.name), "value": plain(value.value), "origin": clean(value.origin)}
             for value in model.config
         ],
-        # The tree of modules is what the construction of the model gives, which is not walked yet.
-        "modules": [],
+        "modules": [
+            {
+                "name": clean(module.name),
+                "class": clean(module.cls),
+                "parameters": [
+                    {"name": clean(name), "shape": None if shape is None else list(shape), "buffer": buffer}
+                    for name, shape, buffer in module.parameters
+                ],
+                "open": [clean(name) for name in module.open],
+            }
+            for module in model.modules
+        ],
         "error": None if model.error is None else clean(model.error),
     }
 
@@ -86,6 +96,9 @@ def _model_text(title: str, model: ShownModel, width: int, verbose: bool) -> Ite
         yield from wrapped(one_line(model.error), "  not to be had: ", "    ", width)
     if model.mro:
         yield from wrapped(", ".join(map(one_line, model.mro)), "  MRO: ", "    ", width)
+    if model.modules:
+        parameters = sum(len(module.parameters) for module in model.modules)
+        yield f"  modules: {len(model.modules)}, with {parameters} parameters and saved buffers"
     if model.interfaces:
         yield from wrapped(", ".join(map(one_line, model.interfaces)), "  interfaces: ", "    ", width)
     # what a file says comes before what code makes of it

@@ -22,6 +22,8 @@ from preflight.tree.tree import Tree
 _COMMON = 0.05
 #: ... where the tree's file has so many bytes that a patched copy must share some.
 _TELLING = 2000
+#: A module of another package is a patched copy only if it has so many of its lines from the tree's file.
+_COPY = 0.5
 #: A larger file beside a patch script is none that it copies into the tree.
 _LIMIT = 16 << 20
 
@@ -254,9 +256,12 @@ class _Work:
     def _is_bare_copy(self, file: Given, places: Places, placed: dict[str, Given]) -> bool:
         """Lays a file over the path that alone has its name, if the two have more in common than the name."""
         path = _bare(file, places)
-        if path is None or file.file.name == "__init__.py" or file.name.rpartition("/")[0] in self.packages:
+        if path is None or file.file.name == "__init__.py":
             return False
         theirs = _read(self.tree, path)
+        in_package = file.name.rpartition("/")[0] in self.packages
+        if in_package and (len(theirs) <= _TELLING or _common(theirs, file.data) < _COPY):
+            return False  # a module of the package that has the name of one of vLLM's
         if len(theirs) > _TELLING and _common(theirs, file.data) < _COMMON:
             self.notes.append(
                 f"{file.file.name} has the name of {path} but little of its text: it is taken for code that uses the "

@@ -13,6 +13,10 @@ from preflight.tree.paths import is_file, names_in
 from preflight.tree.reading import read_bytes
 
 _BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+#: what Python itself imports when it starts (module ``site``), in every process
+_STARTUP = ("sitecustomize.py", "usercustomize.py")
+#: the group that such modules are given, beside those of entry points
+STARTUP_GROUP = "vllm.preflight-startup"
 _LIMIT = 4 << 20
 
 
@@ -31,7 +35,12 @@ def entry_points(path: Path, files: Sequence[Given]) -> tuple[EntryPoint, ...]:
 
 def _declares(name: str) -> bool:
     last = name.rpartition("/")[2]
-    return last in _BUILD_FILES or re.search(r"\.(?:dist|egg)-info/entry_points\.txt$", name) is not None
+    return (
+        last in _BUILD_FILES
+        or last in _STARTUP
+        or last.endswith(".pth")
+        or re.search(r"\.(?:dist|egg)-info/entry_points\.txt$", name) is not None
+    )
 
 
 def _beside(package: Path) -> Iterator[tuple[str, bytes]]:
@@ -55,11 +64,21 @@ def _beside(package: Path) -> Iterator[tuple[str, bytes]]:
 def _read(name: str, text: str) -> Iterable[EntryPoint]:
     if name == "entry_points.txt":
         return _of_ini(text, "")
+    if name.endswith(".pth") or name in _STARTUP:
+        return _of_startup(text)
     if name == "setup.cfg":
         return _of_setup_cfg(text)
     if name == "pyproject.toml":
         return _of_pyproject(text)
     return _of_setup_py(text)
+
+
+def _of_startup(text: str) -> Iterator[EntryPoint]:
+    """The modules that lines at the left margin import: a ``.pth`` file has no others that run."""
+    for match in re.finditer(r"^(?:import|from)[ \t]+([\w.]+)(?:[ \t]+import[ \t]+(\w+))?", text, re.MULTILINE):
+        yield EntryPoint(STARTUP_GROUP, match[1], match[1], "")
+        if match[2]:
+            yield EntryPoint(STARTUP_GROUP, match[2], f"{match[1]}.{match[2]}", "")
 
 
 def _of_ini(text: str, group: str) -> Iterator[EntryPoint]:

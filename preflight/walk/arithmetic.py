@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk.classes import class_of, lookup
+from preflight.walk.derived import Derived, apply, raw_of
 from preflight.walk.equality import SCALARS, truth
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.operands import distribute, payload, unsupported, why
-from preflight.walk.origins import derived, judged
+from preflight.walk.origins import combined, judged
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -95,6 +96,11 @@ def binary(machine: Machine, op: ast.operator, left: Value, right: Value) -> Val
 def _host_binary(
     machine: Machine, op: ast.operator, host: Callable[[Any, Any], Any], sign: str, left: Const, right: Const
 ) -> Value:
+    if (isinstance(left, Derived) or isinstance(right, Derived)) and _is_small(op, left, right):
+        try:
+            return apply(machine, host, (left, right))
+        except (TypeError, ArithmeticError, ValueError):
+            pass  # it is raised below
     a, b = left.value, right.value
     if isinstance(op, ast.Pow) and isinstance(a, int) and isinstance(b, int) and (abs(a) > 10_000 or b > 4_000):
         return machine.unknown("a power too large to be computed", cls=machine.natives.int)
@@ -105,11 +111,18 @@ def _host_binary(
             if isinstance(one, (str, bytes)) and isinstance(other, int) and len(one) * other > machine.limits.size:
                 return machine.unknown("a string too large to be made", cls=machine.natives.str)
     try:
-        return machine.value(host(a, b), derived(left, right))
+        return machine.value(host(a, b), combined(left, right))
     except TypeError as error:
         machine.fail("TypeError", str(error), values=(("left", left), ("right", right)))
     except (ArithmeticError, ValueError) as error:
         machine.fail(type(error).__name__, str(error), values=(("left", left), ("right", right)))
+
+
+def _is_small(op: ast.operator, left: Const, right: Const) -> bool:
+    """Whether an operation on derived constants can be made without looking at how much comes of it."""
+    if not isinstance(op, (ast.Pow, ast.LShift, ast.Mult)):
+        return True
+    return all(isinstance(raw_of(side), (int, float)) and abs(raw_of(side)) < 64 for side in (left, right))
 
 
 def _unknown_binary(machine: Machine, op: ast.operator, sign: str, left: Value, right: Value) -> Value:
@@ -237,7 +250,9 @@ def unary(machine: Machine, op: ast.unaryop, value: Value) -> Value:
     if isinstance(value, Const):
         host = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(op)]
         try:
-            return Const(host(value.value), derived(value))
+            if isinstance(value, Derived):
+                return apply(machine, host, (value,))
+            return Const(host(value.value), combined(value))
         except TypeError as error:
             machine.fail("TypeError", str(error))
     if isinstance(value, Unknown):

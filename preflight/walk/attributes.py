@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from preflight.walk.classes import Found, lookup, lookup_after, rebase
+from preflight.walk.nearby import remark
 from preflight.walk.outcomes import Next, Raised, fork, run_arm, settle
 from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth
@@ -95,6 +96,8 @@ def probe(machine: Machine, value: Value, name: str) -> tuple[Truth, Value | Non
         if not state.tries:
             del state.pendings[base:]
     if found is None:
+        if isinstance(value, Class) and value.node is not None:
+            remark(machine.remarks, value, name)
         return Truth.NO, None
     if isinstance(found, Perhaps):
         return Truth.MAYBE, found.value
@@ -261,6 +264,8 @@ def _of_class(machine: Machine, value: Class, name: str) -> Value | None:
     if found.value is not None:
         if not found.sure:
             return Perhaps(machine.unknown(f"a base of {value.name} is not known: {value.gap()}"))
+        if isinstance(found.value, Builtin) and found.value.attributes and value.node is not None:
+            remark(machine.remarks, value, name)
         return bind(machine, found.value, None, value)
     if meta is not None:
         on_meta = lookup(meta, name)
@@ -390,6 +395,13 @@ def delete(machine: Machine, value: Value, name: str) -> None:
         special = lookup(value.cls, "__delattr__").value if isinstance(value, Instance) else None
         if special is not None:
             machine.call(special, [value, Const(name)])
+            return
+        found = lookup(value.cls, name).value if isinstance(value, Instance) else None
+        if isinstance(value, Instance) and isinstance(found, Descriptor) and found.kind == "property":
+            if found.deleter is None:
+                reason = f"property '{name}' of '{value.cls.name}' object has no deleter"
+                machine.fail("AttributeError", reason, missing=(value, name))
+            machine.call(found.deleter, [value])
             return
         if name in value.content:
             if isinstance(value.content[name], Perhaps):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from preflight.model import Step
 from preflight.walk import classes, generators
 from preflight.walk.frames import Frame, Scope, scan_function
+from preflight.walk.joining import same
 from preflight.walk.outcomes import NEXT, Outcome, Raise, Raised, Return, collect, fork, settle
 from preflight.walk.values import (
     NONE,
@@ -129,6 +131,9 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
             f"{function.qualname} was not entered: a condition is not known, and its arm was too long",
         )
         return _not_entered(machine, function, arguments, keywords)
+    if machine.state.arms and _repeats(machine, function, arguments):
+        # under a condition that is not known it may never end; what comes of the other arm decides
+        return not_walked(machine, f"{function.qualname} calls itself with the same arguments", arguments, keywords)
     scope = scope_of(function)
     frame = Frame(
         "function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh()
@@ -167,6 +172,22 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
         )
     assert isinstance(outcome, Return)
     return outcome.value
+
+
+def _repeats(machine: Machine, function: Function, arguments: list[Value]) -> bool:
+    """Whether a function is being walked twice already with the same arguments."""
+    inside = 0
+    names = None
+    for frame in machine.frames:
+        if frame.function is function:
+            if names is None:
+                names = [parameter.arg for parameter in function.node.args.args]
+            held = [frame.content.get(name) for name in names[: len(arguments)]]
+            if all(
+                value is not None and same(value, argument) for value, argument in zip(held, arguments, strict=False)
+            ):
+                inside += 1
+    return inside > 1
 
 
 def _waiting(machine: Machine, base: int) -> bool:
@@ -215,7 +236,9 @@ def bind_arguments(
         elif parameters.kwarg is not None:
             more[name] = value
         else:
-            machine.fail("TypeError", f"{function.qualname}() got an unexpected keyword argument '{name}'")
+            message = f"{function.qualname}() got an unexpected keyword argument '{name}'"
+            _remark_keyword(machine, name, message)
+            machine.fail("TypeError", message)
     if parameters.kwarg is not None:
         made_map = machine.strings(more)
         if loose is not None:
@@ -243,6 +266,17 @@ def bind_arguments(
                 missing.append(parameter.arg)
     if missing:
         _fail_missing(machine, function, missing, "keyword-only")
+
+
+def _remark_keyword(machine: Machine, name: str, message: str) -> None:
+    """The call that gives a keyword may be further out, where it is handed on by ``**``, and long."""
+    for frame in reversed(machine.frames):
+        given = frame.node.keywords if isinstance(frame.node, ast.Call) else ()
+        for keyword in given:
+            if keyword.arg == name:
+                note = f"`{name}` is given here"
+                machine.remarks["", message] = Step(frame.path, keyword.value.lineno, "", note)
+                return
 
 
 def _fail_missing(machine: Machine, function: Function, missing: list[str], kind: str) -> None:

@@ -7,7 +7,9 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preflight.walk.derived import Derived
 from preflight.walk.frames import Frame, scan
+from preflight.walk.nearby import remark
 from preflight.walk.outcomes import fork
 from preflight.walk.stored import UNBUILT, has_name
 from preflight.walk.truth import Truth, known, unite
@@ -108,7 +110,7 @@ def class_of(machine: Machine, value: Value) -> Class | None:
     if isinstance(value, Instance):
         return value.cls
     if isinstance(value, Const):
-        return natives.of(type(value.value))
+        return natives.of(value.asked(type) if isinstance(value, Derived) else type(value.value))
     if isinstance(value, (Seq, Map, SetValue)):
         return value.kind
     if isinstance(value, Class):
@@ -229,6 +231,8 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
             continue
         if isinstance(value, Instance) and lookup(actual, "__getattr__").value is not None:
             return Truth.MAYBE
+        if actual.node is not None:
+            remark(machine.remarks, actual, member)
         return Truth.NO
     return answer
 
@@ -414,6 +418,14 @@ def construct(machine: Machine, cls: Class, arguments: list[Value], keywords: di
     )
     if maker is not None:
         return maker(machine, cls, arguments, keywords)
+    if any("repeats" in base.notes for base in cls.mro):
+        return machine.repeats.construct(
+            machine, cls, arguments, keywords, lambda: _made(machine, cls, arguments, keywords)
+        )
+    return _made(machine, cls, arguments, keywords)
+
+
+def _made(machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     new = lookup(cls, "__new__")
     init = lookup(cls, "__init__")
     if not new.sure or not init.sure:

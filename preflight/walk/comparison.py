@@ -7,7 +7,9 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from preflight.walk import derived
 from preflight.walk.classes import lookup
+from preflight.walk.derived import Derived
 from preflight.walk.equality import SCALARS, contains, equal, identical
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.operands import distribute, payload, unsupported
@@ -41,6 +43,10 @@ ORDER: dict[type, tuple[str, str, Callable[[Any, Any], Any], str]] = {
 def compare(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Value:
     """The value of ``left op right``."""
     reason = "a comparison of values that are not known"
+    if isinstance(left, Derived) or isinstance(right, Derived):
+        made = derived.compare(machine, op, left, right)
+        if made is not None:
+            return made
     if isinstance(op, (ast.Eq, ast.NotEq)):
         special = _special_equality(machine, op, left, right)
         if special is not None:
@@ -51,6 +57,9 @@ def compare(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Value
         answer = identical(left, right)
         return _answer(machine, answer if isinstance(op, ast.Is) else answer.negated(), left, right, reason)
     if isinstance(op, (ast.In, ast.NotIn)):
+        if isinstance(right, OneOf):
+            # each may raise on its own: what is no container has nothing in it
+            return distribute(machine, left, right, lambda a, b: compare(machine, op, a, b))
         answer = contains(machine, right, left)
         return _answer(machine, answer if isinstance(op, ast.In) else answer.negated(), left, right, reason)
     return _ordered(machine, op, left, right)

@@ -90,8 +90,15 @@ def make_runner(config):
 
 def construct(config):
     """The target model, layer by layer, without weights."""
+    import torch
     from vllm.config import set_current_vllm_config
-    from vllm.model_executor.model_loader.utils import initialize_model
+    try:
+        from vllm.model_executor.model_loader.utils import initialize_model
+    except ImportError:
+        from vllm.model_executor.model_loader.loader import _initialize_model as initialize_model
+    dtype = getattr(config.model_config, "dtype", None)
+    if dtype is not None:
+        torch.set_default_dtype(dtype)
     with set_current_vllm_config(config):
         return initialize_model(config)
 

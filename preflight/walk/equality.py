@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.walk.classes import class_of, lookup
+from preflight.walk.derived import Derived
 from preflight.walk.hashing import Unhashed, key_of
 from preflight.walk.truth import Truth, both, known, unite
 from preflight.walk.values import (
@@ -40,7 +41,7 @@ def truth(machine: Machine, value: Value) -> Truth:
     if isinstance(value, Const):
         if value.origin is not None:
             machine.weigh(value.origin)
-        return known(bool(value.value))
+        return known(value.asked(bool) if isinstance(value, Derived) else bool(value.value))
     if isinstance(value, Unknown):
         return Truth.MAYBE if value.truthy is None else known(value.truthy)
     if isinstance(value, OneOf):

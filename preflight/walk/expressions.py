@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import arithmetic, comparison, operands, subscripts, texts
 from preflight.walk.calls import REST, Spread
+from preflight.walk.derived import Derived, derive
 from preflight.walk.frames import Frame, Scope, scan
 from preflight.walk.generators import Unclear
 from preflight.walk.outcomes import Outcome, Return, run_arm, settle
@@ -421,6 +422,7 @@ def _lambda(machine: Machine, node: ast.Lambda) -> Value:
 
 def _joined(machine: Machine, node: ast.JoinedStr) -> Value:
     parts: list[str] = []
+    derived: list[tuple[int, Derived]] = []
     sure = True
     for part in node.values:
         if isinstance(part, ast.Constant):
@@ -431,9 +433,22 @@ def _joined(machine: Machine, node: ast.JoinedStr) -> Value:
         if made is None:
             sure = False
             parts.append("{" + ast.unparse(part.value) + "}")
+        elif isinstance(made, Derived):
+            derived.append((len(parts), made))
+            parts.append(made.raw)
         else:
             parts.append(made)
     text = "".join(parts)
+    if sure and derived:
+        places = [place for place, _part in derived]
+
+        def join(*texts: str) -> str:
+            filled = list(parts)
+            for place, inner in zip(places, texts, strict=True):
+                filled[place] = inner
+            return "".join(filled)
+
+        return derive(machine, text, join, tuple(part for _place, part in derived))
     if sure:
         return Const(text)
     unknown = machine.unknown(
@@ -445,8 +460,13 @@ def _joined(machine: Machine, node: ast.JoinedStr) -> Value:
     return unknown
 
 
-def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | None:
+def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | Derived | None:
     value = machine.evaluate(part.value)
+    if isinstance(value, Derived) and part.conversion in (-1, 115) and part.format_spec is None:
+        if isinstance(value.raw, str):
+            return value
+        made = derive(machine, str(value.raw), str, (value,))
+        return made if isinstance(made, Derived) else str(value.value)
     specification = ""
     if part.format_spec is not None:
         made = machine.evaluate(part.format_spec)
@@ -471,6 +491,8 @@ def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | None:
 
 def _formatted(machine: Machine, node: ast.FormattedValue) -> Value:
     made = _formatted_text(machine, node)
+    if isinstance(made, Derived):
+        return made
     return Const(made) if made is not None else machine.unknown("a text that is not known", cls=machine.natives.str)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk.classes import lookup
+from preflight.walk.derived import number
 from preflight.walk.generators import Unclear
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
@@ -63,8 +64,9 @@ def iterate(machine: Machine, value: Value) -> Iterator[Value]:
         return
     if isinstance(value, Const):
         if isinstance(value.value, (str, bytes, range)):
+            rounds = isinstance(value.value, range)
             for item in value.value:
-                yield Const(item)
+                yield number(machine, item) if rounds else Const(item)
             return
         machine.fail("TypeError", f"'{type(value.value).__name__}' object is not iterable")
     if isinstance(value, Instance):

@@ -25,6 +25,7 @@ from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.origins import assumed_in
 from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.repeats import Repeats
 from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
 from preflight.walk.truth import Truth
@@ -85,6 +86,7 @@ class Machine:
     limits: Limits = field(default_factory=Limits)
     state: State = field(default_factory=State)
     natives: Natives = field(default_factory=Natives)
+    repeats: Repeats = field(default_factory=Repeats)
     frames: list[Frame] = field(default_factory=list)
     steps: int = 0
     #: containers whose text is being made: one that holds itself has none
@@ -94,20 +96,28 @@ class Machine:
     doubts: dict[tuple[str, str, int], Doubt] = field(default_factory=dict)
     possible: list[Exit] = field(default_factory=list)
     assumed: dict[str, str] = field(default_factory=dict)
+    #: places that a fault may come from: a name that only a library has, where the tree has one like it
+    remarks: dict[tuple[str, str], Step] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
     #: whether functions give a value, for those that were on the way of an exception
     giving: dict[Function, bool] = field(default_factory=dict)
     end: float = field(init=False)
+    last: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.allow()
+
+    def allow(self, steps: int | None = None) -> None:
+        """The budget counts from here: that of the limits, or fewer ``steps``."""
         self.end = time.thread_time() + self.limits.seconds
+        self.last = self.steps + min(self.limits.steps, steps if steps is not None else self.limits.steps)
 
     # --- budget and places ---
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > self.limits.steps:
+        if self.steps > self.last:
             raise GaveUp("walk-budget", f"the walk was ended after {self.limits.steps} steps", self.place())
         if not self.steps & 1023 and time.thread_time() > self.end:
             raise GaveUp("walk-time", f"the walk was ended after {self.limits.seconds:g} seconds", self.place())

@@ -26,7 +26,7 @@ _LOADERS_CHECK = "_verify_model_compatibility"
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """``BaseModelLoader.load_model(vllm_config, model_config)``: an unbuilt object of the class that the registry
-    picks.
+    picks. A drafter is built.
     """
     given = dict(zip(("self", "vllm_config", "model_config"), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
@@ -37,7 +37,13 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
     picked = machine.items(machine.call(picker, [model_config]))
     if not picked or not isinstance(picked[0], Class):
         return machine.unknown("a model of a class that is not known")
-    made = unbuilt(machine, picked[0], vllm_config)
+    target = machine.library.target
+    builder = machine.find(utilities, "initialize_model") if target is not None and model_config is not target else None
+    made: Value | None = None
+    if builder is not None:
+        made = machine.call(builder, [], {"vllm_config": vllm_config, "model_config": model_config})
+    if not isinstance(made, Instance):
+        made = unbuilt(machine, picked[0], vllm_config)
     loader = given.get("self")
     check = machine.find(loader, _LOADERS_CHECK) if isinstance(loader, Instance) else None
     if isinstance(check, Bound):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from preflight.walk.frames import Frame, scan
 from preflight.walk.outcomes import Exit, Raised
+from preflight.walk.repeats import same_item
 from preflight.walk.state import OLDEST
 from preflight.walk.values import Const, External, ModuleValue, Perhaps, Value
 
@@ -305,6 +306,9 @@ class Modules:
                 if entry is not None:
                     entry[1][name] = value
         else:
+            before = module.content.get(name)
+            if before is None or not same_item(before, value):
+                machine.repeats.start_anew()
             machine.state.touch(module)
         module.content[name] = value
         self._bodies[module.name].frame.content = module.content

@@ -18,7 +18,7 @@ def parts(origin: str | None) -> tuple[str, ...]:
     return tuple(origin.removeprefix(_PREFIX).split(", ")) if origin.startswith(_PREFIX) else (origin,)
 
 
-def derived(*values: Value) -> str | None:
+def combined(*values: Value) -> str | None:
     """The origin of what is computed from ``values``: what is assumed first, what was given before defaults."""
     found = list(dict.fromkeys(part for value in values for part in parts(value.origin)))
     if not found:
@@ -37,5 +37,5 @@ def assumed_in(origin: str | None) -> frozenset[str]:
 def judged(answer: bool, *values: Value) -> Const:
     """The answer to a question about ``values``; it remembers the assumptions that they come from."""
     if any(value.origin is not None and assumed_in(value.origin) for value in values):
-        return Const(answer, derived(*values))
+        return Const(answer, combined(*values))
     return TRUE if answer else FALSE

@@ -114,6 +114,9 @@ def run_arm(machine: Machine, body: Callable[[], Outcome]) -> list[Arm]:
     segment = state.open()
     base = len(state.pendings)
     outcome: Outcome
+    # what is constructed on the state of one arm is no pattern for another
+    entries, machine.repeats.entries = machine.repeats.entries, {}
+    state.arms += 1
     try:
         outcome = body()
     except Raised as raised:
@@ -122,6 +125,9 @@ def run_arm(machine: Machine, body: Callable[[], Outcome]) -> list[Arm]:
         del state.pendings[base:]
         state.keep(segment)
         raise
+    finally:
+        state.arms -= 1
+        machine.repeats.entries = entries
     arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
     arms.append(Arm(outcome, state.take(segment)))
     return arms

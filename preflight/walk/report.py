@@ -36,7 +36,7 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
             place, message = found.exit.place, _sentence(found.exit.message)
             yield Undecided(
                 "walk-parser",
-                f"{_STAGES[found.stage]} fails in the walk where it does not in the check of the flags: {message}",
+                f"{STAGES[found.stage]} fails in the walk where it does not in the check of the flags: {message}",
                 place.path,
                 place.line,
                 decisive=True,
@@ -47,15 +47,10 @@ def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> It
         place = stop.place if stop.place is None or stop.place.path != PATH else None
         yield Undecided(
             stop.id,
-            f"{_STAGES[stop.stage]} is not decided to its end: {stop.reason}",
+            f"{STAGES[stop.stage]} is not decided to its end: {stop.reason}",
             place.path if place else None,
             place.line if place else None,
-            decisive=True,
-        )
-    if walk.config is not None and walk.model is None:
-        yield Undecided(
-            "model-not-constructed",
-            "the engine config was walked to its end; the constructors of the model's layers were not",
+            decisive=stop.decisive,
         )
     yield from _doubts(walk)
 
@@ -89,7 +84,7 @@ def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
 
 
 #: the stages, as a sentence names them
-_STAGES = {
+STAGES = {
     "make_parser": "the making of this tree's parser",
     "parse": "this tree's parser",
     "take": "the reading of the arguments",
@@ -129,7 +124,7 @@ def _fault(found: Found, defaults: frozenset[str], walk: Walk) -> Fault:
         why=_why(found),
         help=way_out(exit, found.assumed, walk.target),
         values=tuple(_values(exit)),
-        trail=tuple(step for step in exit.trail if step.path != PATH),
+        trail=(*found.remarks, *(step for step in exit.trail if step.path != PATH)),
         severity=Severity.WARNING if _rests_on_defaults(exit, defaults) else None,
     )
 
@@ -152,7 +147,7 @@ def _sentence(message: str | None) -> str:
 
 
 def _why(found: Found) -> str:
-    return f"every way through {_STAGES[found.stage]} ends here"
+    return f"every way through {STAGES[found.stage]} ends here"
 
 
 def _values(exit: Exit) -> Iterator[Shown]:

@@ -10,16 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from preflight.model import Step
 from preflight.walk import attributes
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
+from preflight.walk.nearby import defined_near
 from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
+from preflight.walk.values import Class, Const, Instance, Perhaps, Place, Unknown, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ if TYPE_CHECKING:
 
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
+#: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
+_GUARDED = ("construct", "load_models")
+#: they are walked again at most so often, and with so many steps more than twice the first walk had
+MOST_GUARDED, _PAST_FAULT = 4, 50_000
+#: the open question of a model whose constructor did not come to its end
+NOT_CONSTRUCTED = "model-not-constructed"
 #: a stage is walked again at most so often
 MOST_FAULTS = 12
 
@@ -45,6 +53,7 @@ class Found:
     stage: str
     exit: Exit
     assumed: tuple[str, ...]
+    remarks: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,7 @@ class Stopped:
     id: str
     reason: str
     place: Place | None
+    decisive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +112,12 @@ class Scope:
     """How far a launch is walked.
 
     ``runner``: on to the model runner, and the drafter if there is one, when the config asks more of the model than to
-    run; ``construct``: through the constructor of the target model; ``demanded``: attributes that the model's config
-    must have.
+    run; ``construct``: through the constructors of the target and of the drafter; ``demanded``: attributes that the
+    model's config must have.
     """
 
     runner: bool = True
-    construct: bool = False
+    construct: bool = True
     demanded: tuple[str, ...] = ()
 
 
@@ -123,7 +133,7 @@ def walk_launch(
     """Walk ``vllm serve`` with the arguments ``argv``; ``given`` is what the tree's parser makes of them, if known.
 
     Raises nothing that the launch may be to blame for: what cannot be walked is a doubt of the result. An exception is
-    a fault of the walk itself.
+    a fault of the walk itself on the way to the engine config; behind that, it is a doubt as well.
     """
     return run_deep(lambda: _Launch(world, files, assumptions, limits or Limits()).walk(argv, scope, given))
 
@@ -155,10 +165,11 @@ class _Launch:
             self._know_model(config)
             if scope.runner and self._asks_the_runner(config):
                 result.runner = self.stage("make_runner", [config])
-                if isinstance(result.runner, Instance):
-                    self.stage("load_models", [result.runner])
             if scope.construct:
-                result.model = self.stage("construct", [config])
+                self._construct(config)
+            if isinstance(result.runner, Instance):
+                machine.allow()
+                self.stage("load_models", [result.runner])
         elif config is not None:
             reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
             self._stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
@@ -172,7 +183,12 @@ class _Launch:
         machine = self.machine
         #: those that a fault was found in, and those that go on without the value that it kept from them
         functions: set[tuple[str, str]] = set()
-        for _ in range(MOST_FAULTS):
+        guarded, began = name in _GUARDED, machine.steps
+        for round in range(MOST_GUARDED if guarded else MOST_FAULTS):
+            machine.repeats.forget()
+            if guarded and round == 1:
+                # behind a fault much is not known, and a walk of what is not known is long
+                machine.allow(2 * (machine.steps - began) + _PAST_FAULT)
             segment, base = machine.state.open(), len(machine.state.pendings)
             try:
                 module = machine.modules.module(machine, ENTRY)
@@ -186,7 +202,11 @@ class _Launch:
                     self._stop(name, "walk-unknown-raise", "it ends in an exception that is not known", place)
                     return None
                 if exit.place.path == PATH:
-                    self._stop(name, "walk-entry-missing", f"this tree is entered another way: {exit.message}", None)
+                    reason = f"this tree is entered another way: {exit.message}"
+                    if name == "construct":
+                        self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
+                    else:
+                        self._stop(name, "walk-entry-missing", reason, None)
                     return None
                 if "/heterogeneity/" in exit.place.path:
                     self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
@@ -197,8 +217,9 @@ class _Launch:
                         return None  # what the fault before it would have bound
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
-                if function not in functions and not self._again(exit):
-                    self.result.found.append(Found(name, exit, tuple(machine.assumed.values())))
+                follows = guarded and round > 0 and _of_none(exit)
+                if function not in functions and not follows and not self._again(exit):
+                    self.result.found.append(self._found(name, exit))
                 functions |= {function, *exit.waiting}
                 fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
                 if fault in machine.past:
@@ -206,13 +227,45 @@ class _Launch:
                 machine.past.add(fault)
             except GaveUp as gave_up:
                 self._undo(segment, base)
+                if guarded and round:
+                    return None  # what was to be said of the stage is said: it ends in a fault
                 self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
                 return None
             except RecursionError:
                 self._undo(segment, base)
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
+            except Exception as error:
+                if not guarded:
+                    raise
+                self._undo(segment, base)
+                self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
+                return None
         return None
+
+    def _found(self, stage: str, exit: Exit) -> Found:
+        machine = self.machine
+        given = machine.remarks.get(("", exit.message or ""))
+        remarks = [given] if given is not None else []
+        if not remarks and stage == "configure":
+            # the registry asks classes for what they can do; behind that, objects are asked for many things
+            remarks = [step for (owner, _name), step in machine.remarks.items() if owner]
+        if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
+            owner, name = exit.missing
+            near = defined_near(owner.cls if isinstance(owner, Instance) else owner, name)
+            remarks = [near] if near is not None else []
+        return Found(stage, exit, tuple(machine.assumed.values()), tuple(remarks))
+
+    def _construct(self, config: Instance) -> None:
+        """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""
+        result, name = self.result, "construct"
+        self.machine.allow()
+        result.model = self.stage(name, [config])
+        self.machine.library.target = config.content.get("model_config")
+        told = any(one.stage == name for one in (*result.found, *result.stopped))
+        if not isinstance(result.model, Instance) and not told:
+            reason = result.model.reason if isinstance(result.model, Unknown) else "which class it is of is not known"
+            self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
@@ -275,8 +328,8 @@ class _Launch:
         self.machine.frames.clear()
         self.machine.arm_ends.clear()
 
-    def _stop(self, stage: str, id: str, reason: str, place: Place | None) -> None:
-        self.result.stopped.append(Stopped(stage, id, reason, place))
+    def _stop(self, stage: str, id: str, reason: str, place: Place | None, *, decisive: bool = True) -> None:
+        self.result.stopped.append(Stopped(stage, id, reason, place, decisive))
 
     def _asks_the_runner(self, config: Instance) -> bool:
         """Whether more is asked of the model than to run: a drafter, adapters, or weights of another format."""
@@ -311,6 +364,12 @@ def _values(machine: Machine, given: Given) -> dict[str, Value]:
     values = {name: machine.value(thing, origin) for name, (thing, origin) in given.known.items()}
     values |= {name: Unknown(f"the default of the argument {name}") for name in given.objects}
     return values | {name: Unknown(reason) for name, reason in given.unknown.items()}
+
+
+def _of_none(exit: Exit) -> bool:
+    """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
+    owner = exit.missing[0] if exit.missing is not None else None
+    return isinstance(owner, Const) and owner.value is None
 
 
 def words(argv: Sequence[str]) -> list[Value]:

@@ -49,9 +49,13 @@ class State:
     """Segments and pending outcomes, innermost last; ``tries`` counts the open ``try`` statements that can catch."""
 
     serial: int = 1
+    #: counts changes
+    clock: int = 0
     segments: list[Segment] = field(default_factory=list)
     pendings: list[Pending] = field(default_factory=list)
     tries: int = 0
+    #: the open arms of conditions that are not known
+    arms: int = 0
     #: while a module's body is walked: the segments that wait outside of it, and the stores it changed
     suspended: list[Segment] = field(default_factory=list)
     lasting: dict[int, Store] = field(default_factory=dict)
@@ -63,6 +67,8 @@ class State:
 
     def touch(self, store: Store) -> None:
         """Must be called before every change of ``store``."""
+        self.clock += 1
+        store.stamp = self.clock
         if self.segments:
             segment = self.segments[-1]
             if store.serial < segment.start and id(store) not in segment.saved:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
+from preflight.walk import derived
 from preflight.walk.classes import class_of, lookup
+from preflight.walk.derived import Derived
 from preflight.walk.hashing import Unhashed, key_of
 from preflight.walk.operands import distribute
 from preflight.walk.texts import text
@@ -111,6 +114,10 @@ def _seq_item(machine: Machine, owner: Seq | Const, key: Value) -> Value:
     if isinstance(owner, Seq) and owner.loose:
         machine.may_raise(owner.loose)
         return machine.unknown(owner.loose)
+    if isinstance(key, Derived) or isinstance(owner, Derived):
+        made = _derived_item(machine, owner, key)
+        if made is not None:
+            return made
     if isinstance(key, Const):
         try:
             if isinstance(owner, Const):
@@ -145,6 +152,18 @@ def _seq_item(machine: Machine, owner: Seq | Const, key: Value) -> Value:
             "TypeError", f"{kind} indices must be integers or slices, not {cls.name if cls is not None else 'object'}"
         )
     return machine.unknown("which item is read is not known")
+
+
+def _derived_item(machine: Machine, owner: Seq | Const, key: Value) -> Value | None:
+    """An item that depends on the number of a round; None where it is read as any other."""
+    if isinstance(owner, Seq):
+        return derived.item_of(machine, owner.content, key) if isinstance(key, Derived) else None
+    if not isinstance(key, Const):
+        return None
+    try:
+        return derived.apply(machine, operator.getitem, (owner, key))
+    except (IndexError, TypeError):
+        return None
 
 
 def _is_no_index(key: Value) -> bool:
@@ -235,7 +254,7 @@ def store_item(machine: Machine, owner: Map, key: Value, value: Value) -> None:
     """Put an entry into a dict."""
     machine.state.touch(owner)
     try:
-        hashed = key_of(machine, key)
+        hashed = key.raw if isinstance(key, Derived) else key_of(machine, key)
     except Unhashed:
         owner.content = {}
         owner.loose = "a key that was set is not known"
@@ -248,7 +267,8 @@ def add_element(machine: Machine, owner: SetValue, element: Value) -> None:
     """Put an element into a set."""
     machine.state.touch(owner)
     try:
-        owner.content.setdefault(key_of(machine, element), element)
+        key = element.raw if isinstance(element, Derived) else key_of(machine, element)
+        owner.content.setdefault(key, element)
     except Unhashed:
         owner.loose = "an element that was added is not known"
 

@@ -215,12 +215,16 @@ _GROUPS = {
 
 def _group(kind: str) -> Implementation:
     """The group of a process: its size is that of the launch, which process it is, is not known."""
+    made_groups: dict[int | None, Instance] = {}
 
     def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         size = machine.library.groups.get(kind)
+        known = made_groups.get(size)
+        if known is not None:
+            return known
         cls = Class("GroupCoordinator", (machine.natives.object,), 0, module="vllm.distributed")
         cls.mro = (cls, machine.natives.object)
-        made = machine.instance(cls)
+        made = made_groups[size] = Instance(cls, 0)
         made.loose = "a group of processes"
         if size is not None:
             made.content["world_size"] = Const(size)

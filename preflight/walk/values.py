@@ -67,19 +67,22 @@ class Store(Value):
     """A value that can change. ``content`` is what a branch arm saves and rolls back; ``loose`` says why it may hold
     more.
 
-    ``serial`` is the time of its creation: what is younger than an arm needs no saving by that arm.
+    ``serial`` is the time of its creation: what is younger than an arm needs no saving by that arm. ``stamp`` is the
+    time of the last change (by the clock of the state).
     """
 
-    __slots__ = ("content", "loose", "serial")
+    __slots__ = ("content", "loose", "serial", "stamp")
 
     content: Any
     loose: str | None
     serial: int
+    stamp: int
 
     def __init__(self, content: Host, serial: int) -> None:
         self.origin = None
         self.content = content
         self.serial = serial
+        self.stamp = 0
         self.loose = None
 
 

@@ -15,6 +15,7 @@ from preflight.checks.classes.registry import check_registry
 from preflight.checks.classes.require import check_required
 from preflight.checks.classes.signatures import check_calls
 from preflight.checks.classes.survey import GRAVER, Survey, parts_of, survey_of
+from preflight.checks.classes.swallowed import check_swallowed
 from preflight.checks.context import Context
 from preflight.model import Fault, Severity, Undecided
 
@@ -78,4 +79,5 @@ _CHECKS = (
     check_handing_on,
     check_attributes,
     check_calls,
+    check_swallowed,
 )

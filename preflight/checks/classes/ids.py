@@ -7,6 +7,7 @@ NOT_CLAIMED = "interface-not-claimed"
 MRO_CONFLICT = "mro-conflict"
 OVERRIDE = "override-incompatible"
 CANNOT_BIND = "call-cannot-bind"
+SWALLOWED = "keyword-swallowed"
 DELEGATE = "delegate-missing"
 NEVER_SET = "attribute-never-set"
 NOT_RETURNED = "hidden-states-not-returned"
@@ -22,6 +23,7 @@ ALL = frozenset(
         MRO_CONFLICT,
         OVERRIDE,
         CANNOT_BIND,
+        SWALLOWED,
         DELEGATE,
         NEVER_SET,
         NOT_RETURNED,

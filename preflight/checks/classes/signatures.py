@@ -132,11 +132,21 @@ def _set_from_outside(survey: Survey, node: ast.Call) -> bool:
 def _decided_by_subclasses(survey: Survey, cls: Class, node: ast.Call, callee: Callee) -> bool:
     """Whether what ``self`` leads to is for subclasses to say: no object is made of the class itself."""
     head: ast.expr = node.func
+    name = None
     while isinstance(head, (ast.Attribute, ast.Call, ast.Subscript)):
+        name = head.attr if isinstance(head, ast.Attribute) else name
         head = head.func if isinstance(head, ast.Call) else head.value
     if isinstance(head, ast.Name) and head.id not in ("self", "cls", "super"):
         return False
-    return callee.cls is not None and survey.abstract(cls)
+    if callee.cls is None or not survey.abstract(cls):
+        return False
+    # what no subclass defines or sets is what the class itself has
+    return name is None or any(
+        other.own(name) is not None or name in survey.inference.objects.storing(other)
+        for derived in survey.subclasses(cls)
+        for other in derived.mro
+        if other not in cls.mro and not other.opaque
+    )
 
 
 def _every_launch(survey: Survey, cls: Class | None) -> bool:

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 #: so many models are asked at most for each patched file
 _MOST = 40
+#: so many patched files are asked at most
+_FILES = 25
 
 
 def cached_flags(context: Context) -> Iterator[Fault]:
     """A fault for each patched file that changes flags of models in other, unchanged files."""
     patched = {file.path for file in context.tree.facts.patched if context.tree.pristine(file.path) is not None}
     files = sorted(path for path in patched & set(context.paths) if path.endswith(".py") and context.tree.exists(path))
-    if not files:
-        return
+    if not files or len(files) > _FILES:
+        return  # so many are another release rather than a patch, and its models' files differ as well
     program = context.load_program()
     modules = [module for path in files if (module := program.module_at(path)) is not None and module.hole is None]
     modules = [module for module in modules if any(True for _ in classes_of(program, module))]

@@ -10,6 +10,7 @@ from preflight.checks.monkey.collect import MonkeyPatch
 from preflight.checks.monkey.ids import BOUND_BEFORE, UNREAD
 from preflight.model import Fault, Step
 from preflight.program import Kind, Truth
+from preflight.program.entry_points import GENERAL_GROUP, LOAD_PLUGINS
 from preflight.program.facts import Import
 
 if TYPE_CHECKING:
@@ -58,17 +59,23 @@ def bound_before_faults(program: Program, patches: Sequence[MonkeyPatch]) -> Ite
     """A fault for each replaced name that modules which are loaded before the patch have taken with ``from ... import``
     and go on to use as it was."""
     replaced = {patch.target for patch in patches}
+    plugins = _general_plugins(program)
     for patch in patches:
         if patch.owner.kind is not Kind.MODULE:
             continue
         if program.resolve(patch.owner.module, patch.attribute).exists is not Truth.YES:
             continue
-        loaded = loaded_before(program, patch)
-        keepers = [
+        takers = [
             (module, item)
             for module, item in _takers(program, patch)
-            if module.name in loaded and f"{module.name}.{item.bound}" not in replaced and _uses(program, module, item)
+            if f"{module.name}.{item.bound}" not in replaced and _uses(program, module, item)
         ]
+        if not takers:
+            continue
+        loaded = dict.fromkeys(loaded_before(program, patch), "this file itself does before")
+        if patch.module.name.partition(".")[0] in plugins:
+            loaded = {**program.derived(loaded_before_plugins), **loaded}
+        keepers = [(module, item) for module, item in takers if module.name in loaded]
         if keepers:
             module, item = keepers[0]
             more = f" and {len(keepers) - 1} more" if len(keepers) > 1 else ""
@@ -78,7 +85,7 @@ def bound_before_faults(program: Program, patches: Sequence[MonkeyPatch]) -> Ite
                 f"{module.path}:{item.line}{more} has bound {patch.attribute!r} before it is replaced here, and goes "
                 "on with the release's own",
                 why=f"`from {patch.owner.module} import {patch.attribute}` copies the name when {module.name} is "
-                "imported, which this file itself does before",
+                f"imported, which {loaded[module.name]}",
                 help=f"replace it there too: `{module.name}.{item.bound} = ...`",
                 trail=tuple(Step(one.path or one.name, at.line, "<module>", "binds it") for one, at in keepers[:4]),
             )
@@ -118,6 +125,34 @@ def loaded_before(program: Program, patch: MonkeyPatch) -> frozenset[str]:
             if item.line in own and [guard.kind for guard in item.guards] == ["function"]
         ]
     return _closure(program, first)
+
+
+def _general_plugins(program: Program) -> frozenset[str]:
+    """The packages beside the tree that vLLM itself loads as general plug-ins, and that nothing loads before it."""
+    groups: dict[str, set[str]] = {}
+    for point in program.tree.entry_points:
+        groups.setdefault(point.module.partition(".")[0], set()).add(point.group)
+    return frozenset(name for name, found in groups.items() if found == {GENERAL_GROUP})
+
+
+def loaded_before_plugins(program: Program) -> dict[str, str]:
+    """The modules of vLLM that are certainly imported where a process of it loads its plug-ins, with what does so.
+
+    They are those that each of the modules which call the loader imports at its own start. A process may be a copy of
+    one in which the plug-ins were loaded before, so it has to be all of them; the registry's own, which asks for one
+    class, does not count.
+    """
+    registry = program.registry_reader.definition()
+    found: dict[str, str] | None = None
+    for module in program.texts.matching(rf"(?<!def )\b{LOAD_PLUGINS}\(\)".encode(), LOAD_PLUGINS):
+        if registry is not None and module.name == registry.module:
+            continue
+        namespace = program.resolver.namespace(module)
+        own = [(module, item) for item, certain in (namespace.imports if namespace is not None else ()) if certain]
+        names = {*_closure(program, own), module.name}
+        text = f"{module.path} does before it loads plug-ins"
+        found = dict.fromkeys(names, text) if found is None else {name: found[name] for name in names & found.keys()}
+    return found or {}
 
 
 def _closure(program: Program, first: Iterable[tuple[Module, Import]]) -> frozenset[str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from preflight.tree.scripts.expressions import PLAIN, listed, truth
 from preflight.tree.scripts.files import ANYWHERE, TREE, Files, Place
+from preflight.tree.scripts.methods import Methods
+from preflight.tree.scripts.opened import Opened
 from preflight.tree.scripts.outcome import GaveUp, Made
-from preflight.tree.scripts.texts import TooMuch, TreeText, checked_pattern
+from preflight.tree.scripts.texts import TreeText
 from preflight.tree.scripts.values import (
+    ArgumentParser,
     Bound,
     Function,
     Handle,
@@ -21,6 +23,8 @@ from preflight.tree.scripts.values import (
     ModuleOfTree,
     Named,
     Raised,
+    Record,
+    RecordClass,
     Returned,
     Scope,
     Unknown,
@@ -33,23 +37,14 @@ if TYPE_CHECKING:
 
 _DEEPEST = 40
 _LONG = 1_000_000
-#: what may be asked of a plain value; ``format`` and the like may make text of any length
-_STRING = words(
-    """strip lstrip rstrip split rsplit splitlines startswith endswith lower upper title find rfind index rindex count
-    partition rpartition removeprefix removesuffix join encode isidentifier isspace isdigit capitalize casefold
-    isalpha isalnum"""
-)
-_LIST = words("append extend insert pop remove index count sort reverse copy clear")
-_DICT = words("get items keys values setdefault pop update copy")
-_SET = words("add discard remove union difference intersection issubset copy update")
-_PATH = words("joinpath with_suffix with_name as_posix is_absolute relative_to")
-_SAME = words("resolve absolute expanduser")
 #: calls that change nothing which could be seen here
 _SILENT = words(
     """builtins.print sys.stdout.write sys.stderr.write sys.stdout.flush os.makedirs os.chmod shutil.copymode
     shutil.copystat logging.basicConfig py_compile.compile ast.parse builtins.compile time.sleep
     importlib.invalidate_caches compileall.compile_dir compileall.compile_file"""
 )
+#: methods, of whatever object, that only say something
+_TALKS = words("info debug warning error critical exception log echo print add_argument_group set_defaults")
 _BUILTINS: dict[str, Callable[..., Value]] = {
     "len": len, "str": str, "int": int, "bool": bool, "list": list, "tuple": tuple, "dict": dict, "set": set,
     "frozenset": frozenset, "sum": sum, "min": min, "max": max, "repr": repr, "abs": abs, "zip": zip,
@@ -57,7 +52,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 
 
-class Calls:
+class Calls(Opened, Methods):
     """Evaluates calls."""
 
     files: Files
@@ -94,6 +89,8 @@ class Calls:
                 return self._unknown_call(node, arguments)
             keywords[keyword.arg] = self.value(keyword.value)
         line = node.lineno + self.shift
+        if isinstance(target, RecordClass):
+            return self._made(target, arguments, keywords)
         if isinstance(target, Function):
             return self._enter(target, arguments, keywords, node)
         if isinstance(target, Named):
@@ -102,8 +99,17 @@ class Calls:
             return self._method(target.owner, target.name, arguments, keywords, node, line)
         return self._unknown_call(node, [*arguments, *keywords.values()])
 
+    def _made(self, cls: RecordClass, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        """An object of a class that only has fields."""
+        fields = {**cls.defaults, **dict(zip(cls.fields, arguments, strict=False)), **keywords}
+        if len(arguments) > len(cls.fields) or set(fields) != set(cls.fields):
+            return Unknown(f"the arguments of {cls.name} do not fit")
+        return Record({name: fields[name] for name in cls.fields})
+
     def _unknown_call(self, node: ast.Call, arguments: Sequence[Value]) -> Value:
         """A call that is not followed: it must not be able to change a file of the tree."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TALKS:
+            return Unknown(f"what `{ast.unparse(node.func)[:60]}` gives is not known")
         for value in arguments:
             if isinstance(value, Handle) or (isinstance(value, (str, PurePosixPath)) and self._is_of_tree(value)):
                 raise GaveUp(
@@ -126,18 +132,21 @@ class Calls:
         outer, line = self.scope, self.line
         self.scope = self._bound(function, arguments, keywords, node)
         self.depth += 1
+        before = self.steps.state
+        result: Value = None
         try:
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body)
             self.block(function.node.body)
         except Returned as returned:
-            return returned.value
+            result = returned.value
         except Left:
-            return None
+            pass
         finally:
             self.scope, self.line = outer, line
             self.depth -= 1
-        return None
+        self.steps.left(before)
+        return result
 
     def _bound(self, function: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.Call) -> Scope:
         """The scope of a call, its parameters bound."""
@@ -169,6 +178,8 @@ class Calls:
             return None
         if name in ("sys.exit", "builtins.exit", "builtins.quit", "os._exit"):
             self.exits(arguments[0] if arguments else None)
+        if name == "argparse.ArgumentParser":
+            return ArgumentParser()
         if name in ("builtins.open", "io.open", "codecs.open"):
             return self._open(arguments, keywords)
         if module == "re":
@@ -318,258 +329,6 @@ class Calls:
         if moved:
             self.files.write(source, None)
         return str(target.text)
-
-    # -- files --------------------------------------------------------------------------------------------------------
-
-    def _open(self, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-        mode = keywords.get("mode", arguments[1] if len(arguments) > 1 else "r")
-        path = arguments[0] if arguments else keywords.get("file")
-        if not isinstance(path, (str, PurePosixPath)) or not isinstance(mode, str):
-            if isinstance(mode, str) and not set(mode) & set("wax+"):
-                return Unknown("what is in a file is not known")
-            return Unknown("a file that is written is not known")
-        handle = Handle(str(path), mode)
-        if "w" not in mode and "x" not in mode:
-            handle.text = self._read(str(path), "b" in mode)
-        if set(mode) & set("wax+"):
-            self.handles.append(handle)
-        return handle
-
-    def close_all(self, path: str | None = None) -> None:
-        """Write what was given to files that nobody has closed: Python does that when it drops them."""
-        for handle in [one for one in self.handles if path is None or one.path == path]:
-            self.close(handle)
-
-    def close(self, handle: Handle) -> None:
-        """Write what was given to a file that is open for writing."""
-        if handle in self.handles:
-            self.handles.remove(handle)
-        if not set(handle.mode) & set("wax+") or not (handle.parts or "w" in handle.mode):
-            return
-        parts = handle.parts
-        handle.parts = []
-        known = handle.text if "a" in handle.mode else ""
-        handle.mode = "closed"
-        if any(isinstance(part, Unknown) for part in parts) or isinstance(known, Unknown):
-            self._write(handle.path, Unknown("what is written is not known"))
-            return
-        whose = next((part for part in parts if isinstance(part, TreeText)), None)
-        if any(isinstance(part, bytes) for part in parts):
-            self._write(handle.path, b"".join(part for part in parts if isinstance(part, bytes)))
-        else:
-            text = (known if isinstance(known, str) else "") + "".join(str(part) for part in parts)
-            self._write(handle.path, TreeText.of(text, whose.path) if whose is not None else text)
-
-    def _read(self, path: str, binary: bool = False) -> Value:
-        place = self.files.place(path)
-        self.close_all(path)
-        data = self.files.data(place)
-        if data is None:
-            if place.tree is None:
-                return Unknown(f"what is in {posixpath.basename(path)} is not known")
-            raise self._no_file(place)
-        if binary:
-            return data
-        try:
-            text = data.decode().replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise GaveUp(f"{place.tree or posixpath.basename(path)} is no UTF-8", self.line) from None
-        return TreeText.of(text, place.tree) if place.tree is not None else text
-
-    def _no_file(self, place: Place) -> Raised:
-        self.steps.absent.setdefault(place.tree or "", self.line)
-        return Raised("FileNotFoundError", place.tree or place.text, self.line)
-
-    def _write(self, path: str, value: Value) -> None:
-        place = self.files.place(path)
-        if place.tree is None and not isinstance(value, (str, bytes)):
-            return
-        if isinstance(value, str):
-            data = value.encode("utf-8", "surrogatepass")
-        elif isinstance(value, bytes):
-            data = value
-        else:
-            raise GaveUp(f"what is written to {place.tree} is not known", self.line)
-        self.files.write(place, data)
-        if place.tree is not None:
-            self.steps.outcome.made.setdefault(place.tree, []).append(Made(self.line, ""))
-
-    # -- methods ------------------------------------------------------------------------------------------------------
-
-    def _method(
-        self, owner: Value, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.Call, line: int
-    ) -> Value:
-        if isinstance(owner, Handle):
-            return self._of_handle(owner, name, arguments)
-        if isinstance(owner, PurePosixPath):
-            return self._of_path(owner, name, arguments, keywords, node)
-        if isinstance(owner, re.Pattern):
-            return self._regular(name, arguments, keywords, line, owner)
-        if isinstance(owner, re.Match):
-            if name in ("group", "start", "end", "span", "groups", "groupdict", "expand"):
-                if any(isinstance(value, Unknown) for value in arguments):
-                    return Unknown("it is not known")
-                return self._tried(lambda: getattr(owner, name)(*arguments))
-            return Unknown("it is not followed")
-        if any(isinstance(value, Unknown) for value in (*arguments, *keywords.values())):
-            if isinstance(owner, (list, set)) and name in ("append", "add", "insert"):
-                self._tried(lambda: getattr(owner, name)(*arguments))
-                return None
-            return Unknown(f"`{ast.unparse(node)[:60]}` is not known")
-        if isinstance(owner, str):
-            return self._of_text(owner, name, arguments, keywords, node, line)
-        allowed = _LIST if isinstance(owner, list) else _DICT if isinstance(owner, dict) else _SET
-        if isinstance(owner, bytes):
-            allowed = _STRING | {"decode", "replace"}
-        if isinstance(owner, (list, dict, set, bytes)) and name in allowed and not keywords:
-            if name == "replace" and len(owner) > 1 << 22:
-                raise TooMuch("the text is too long")
-            found = self._tried(lambda: getattr(owner, name)(*arguments))
-            return list(found) if isinstance(owner, dict) and name in ("items", "keys", "values") else found
-        return self._unknown_call(node, [*arguments, *keywords.values()])
-
-    def _of_text(
-        self, owner: str, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.Call, line: int
-    ) -> Value:
-        if name == "replace" and len(arguments) >= 2 and all(isinstance(value, str) for value in arguments[:2]):
-            count = keywords.get("count", arguments[2] if len(arguments) > 2 else -1)
-            if not isinstance(count, int):
-                return Unknown("it is not known")
-            return self.steps.replace(owner, arguments[0], arguments[1], count, line)
-        if name not in _STRING:
-            return Unknown(f"`{ast.unparse(node)[:60]}` is not followed")
-        if name == "join":
-            parts = listed(arguments[0]) if len(arguments) == 1 else None
-            if parts is None or not all(isinstance(part, str) for part in parts):
-                return Unknown("what is joined is not known")
-            whose = next((part for part in parts if isinstance(part, TreeText)), None)
-            text = owner.join(parts)
-            return text if whose is None else TreeText.of(text, whose.path)
-        if name in ("count", "find", "index", "rfind", "rindex") and arguments and isinstance(arguments[0], str):
-            self.steps.tested(owner, arguments[0], line, arguments[0] in owner)
-        found = self._tried(lambda: getattr(owner, name)(*arguments, **keywords))
-        if isinstance(owner, TreeText):
-            if isinstance(found, str):
-                return TreeText.of(found, owner.path)
-            if name in ("partition", "rpartition", "split", "rsplit", "splitlines"):
-                return type(found)(TreeText.of(part, owner.path) for part in found)
-        return found
-
-    def _of_handle(self, handle: Handle, name: str, arguments: list[Value]) -> Value:
-        if name == "write" and len(arguments) == 1:
-            handle.parts.append(arguments[0])
-            return None
-        if name == "writelines" and len(arguments) == 1:
-            parts = listed(arguments[0])
-            handle.parts += parts if parts is not None else [Unknown("it is not known")]
-            return None
-        if name == "close":
-            self.close(handle)
-            return None
-        if name in ("flush", "truncate", "seek", "fsync"):
-            if name == "seek" and "+" in handle.mode:
-                handle.parts = []
-            return None
-        if name == "read" and not arguments:
-            return handle.text
-        if name == "readlines" and not arguments and isinstance(handle.text, str):
-            text = handle.text
-            lines = text.splitlines(keepends=True)
-            return [TreeText.of(one, text.path) for one in lines] if isinstance(text, TreeText) else lines
-        return Unknown(f"what `{name}` of a file gives is not known")
-
-    def _of_path(
-        self, path: PurePosixPath, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.Call
-    ) -> Value:
-        if name in ("read_text", "read_bytes"):
-            return self._read(str(path), name == "read_bytes")
-        if name in ("write_text", "write_bytes"):
-            value = arguments[0] if arguments else keywords.get("data", Unknown("it is not known"))
-            self._write(str(path), value)
-            return None
-        if name == "open":
-            return self._open([path, *arguments], keywords)
-        if name in ("exists", "is_file", "is_dir"):
-            return self._exists(str(path), name)
-        if name in ("glob", "rglob") and len(arguments) == 1 and isinstance(arguments[0], str):
-            pattern = f"{path}/**/{arguments[0]}" if name == "rglob" else f"{path}/{arguments[0]}"
-            found = self.files.matching(pattern.replace("**/", "*") if name == "rglob" else pattern)
-            return (
-                Unknown("what the pattern finds is not known") if found is None else [PurePosixPath(p) for p in found]
-            )
-        if name in ("unlink", "rename", "replace"):
-            if name == "unlink":
-                self.files.write(self.files.place(str(path)), None)
-                return None
-            return self._copied([path, *arguments], True, node)
-        if name in ("mkdir", "chmod", "touch"):
-            return None
-        if name in _SAME:
-            return path
-        if name in _PATH and all(isinstance(value, (str, PurePosixPath)) for value in arguments):
-            return self._tried(lambda: getattr(path, name)(*arguments))
-        return self._unknown_call(node, [path, *arguments])
-
-    # -- regular expressions ------------------------------------------------------------------------------------------
-
-    def _regular(
-        self, name: str, arguments: list[Value], keywords: dict[str, Value], line: int, compiled: re.Pattern[str] | None
-    ) -> Value:
-        if name == "escape" and len(arguments) == 1 and isinstance(arguments[0], str):
-            return re.escape(arguments[0])
-        values = [*([compiled] if compiled is not None else []), *arguments]
-        if any(not isinstance(one, (*PLAIN, re.Pattern, Function)) for one in (*values, *keywords.values())):
-            return Unknown("it is not known")
-        order = {"compile": ("pattern", "flags"), "sub": ("pattern", "repl", "string", "count", "flags")}
-        order["subn"] = order["sub"]
-        names = order.get(name, ("pattern", "string", "flags"))
-        given = dict(zip(names, values, strict=False)) | keywords
-        pattern, text, flags = given.get("pattern"), given.get("string"), given.get("flags", 0)
-        if name not in ("compile", "sub", "subn", "search", "match", "fullmatch", "findall", "finditer", "split"):
-            return Unknown(f"re.{name} is not followed")
-        if not isinstance(pattern, (str, re.Pattern)) or not isinstance(flags, int):
-            return Unknown("a pattern is not known")
-        checked_pattern(pattern, flags)
-        if name == "compile":
-            return self._tried(lambda: re.compile(pattern, flags))
-        if not isinstance(text, str):
-            return Unknown("the text is not known")
-        shown = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
-        if name in ("sub", "subn"):
-            return self._substituted(name, pattern, given, text, flags, line, shown)
-        found = self._tried(lambda: getattr(re, name)(pattern, text, **({"flags": flags} if flags else {})))
-        if name == "finditer":
-            found = list(found)
-        self.steps.tested(text, shown, line, bool(found))
-        return found
-
-    def _substituted(
-        self, name: str, pattern: Value, given: dict[str, Value], text: str, flags: int, line: int, shown: str
-    ) -> Value:
-        replacement, count = given.get("repl"), given.get("count", 0)
-        made: list[str] = []
-
-        def expand(match: re.Match[str]) -> str:
-            if isinstance(replacement, Function):
-                result = self._enter(replacement, [match], {}, ast.Call(ast.Name("repl"), [], []))
-                if not isinstance(result, str):
-                    raise GaveUp("what a replacement function gives is not known", line)
-            else:
-                result = match.expand(str(replacement))
-            made.append(result)
-            return result
-
-        if not isinstance(replacement, (str, Function)) or not isinstance(count, int):
-            return Unknown("a replacement is not known")
-        flag = {"flags": flags} if flags else {}
-        try:
-            result, number = re.subn(pattern, expand, text, count=count, **flag)
-        except re.error as error:
-            raise Raised("re.error", str(error), line) from None
-        except IndexError as error:
-            raise Raised("IndexError", str(error), line) from None
-        new = self.steps.substituted(text, result, shown, number, line, "\n".join(made))
-        return (new, number) if name == "subn" else new
 
 
 def module_of_tree(files: Files, name: str) -> ModuleOfTree | None:

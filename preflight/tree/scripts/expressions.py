@@ -17,6 +17,7 @@ from preflight.tree.scripts.values import (
     ModuleOfTree,
     Named,
     Raised,
+    Record,
     Scope,
     Unknown,
     Value,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: values that Python itself may be asked about
 PLAIN = (str, bytes, int, float, bool, list, tuple, dict, set, frozenset, type(None), PurePosixPath, range)
 _MANY = 100_000
+#: what a script is given when it is run
+ARGV = Unknown("sys.argv is not known")
 _BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -121,6 +124,8 @@ class Expressions:
             if node.attr == "name":
                 return owner.name
             return Unknown(f"{node.attr} of a module is not known")
+        if isinstance(owner, Record):
+            return owner.fields.get(node.attr, Unknown(f"{node.attr} is not known"))
         if owner is None:
             raise Raised("AttributeError", f"'NoneType' object has no attribute {node.attr!r}", self.line)
         return Bound(owner, node.attr)
@@ -139,7 +144,9 @@ class Expressions:
                     raise Raised("ModuleNotFoundError", f"No module named {owner.name!r}", self.line)
                 return found.origin if name == "__file__" else list(found.folders)
             return Named(whole)
-        if whole in ("sys.argv", "os.environ", "sys.path", "sys.version_info", "sys.version", "sys.executable"):
+        if whole == "sys.argv":
+            return ARGV
+        if whole in ("os.environ", "sys.path", "sys.version_info", "sys.version", "sys.executable"):
             return Unknown(f"{whole} is not known")
         if whole in ("os.sep", "os.path.sep"):
             return "/"
@@ -330,6 +337,8 @@ class Expressions:
         return True
 
     def _compared(self, operation: ast.cmpop, left: Value, right: Value, line: int) -> bool | None:
+        if right == ARGV and isinstance(left, str) and left.startswith("-"):
+            return isinstance(operation, ast.NotIn)  # it is run without options
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return None
         if isinstance(operation, (ast.Is, ast.IsNot)):

@@ -31,6 +31,7 @@ class ScriptFailure:
     anchor: str | None = None
     lines: tuple[int, ...] = ()
     reason: str = ""
+    handled: bool = False  #: the script itself asks for the text, and goes on without it
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import ast
 import builtins
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from preflight.tree.scripts.calls import Calls
 from preflight.tree.scripts.expressions import Expressions
@@ -25,6 +26,7 @@ from preflight.tree.scripts.values import (
     Left,
     Named,
     Raised,
+    RecordClass,
     Returned,
     Scope,
     Unknown,
@@ -89,6 +91,9 @@ def _stop(steps: Steps, script: str, raised: Raised) -> ScriptFailure:
     for path, line in reversed(steps.absent.items()):
         if abs(line - raised.line) <= 3:
             return ScriptFailure(script, raised.line, ScriptWhy.STOPS, path, reason=reason)
+    for failure in steps.outcome.failures:
+        if failure.handled:
+            return replace(failure, why=ScriptWhy.STOPS, reason=reason, handled=False)
     return ScriptFailure(script, raised.line, ScriptWhy.STOPS, reason=reason)
 
 
@@ -185,7 +190,21 @@ class _Runner(Expressions, Calls):
         self.scope.put(node.name, Unknown(f"{node.name} is a coroutine"))
 
     def _ClassDef(self, node: ast.ClassDef) -> None:
-        self.scope.put(node.name, Unknown(f"{node.name} is a class of the script"))
+        made = self._record(node)
+        self.scope.put(node.name, made if made is not None else Unknown(f"{node.name} is a class of the script"))
+
+    def _record(self, node: ast.ClassDef) -> RecordClass | None:
+        """A class that has fields and nothing else."""
+        decorated = [ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list]
+        bases = [ast.unparse(one).rpartition(".")[2] for one in node.bases]
+        body = [one for one in node.body if not isinstance(one, (ast.Pass, ast.Expr))]
+        if (decorated, bases) not in ((["dataclass"], []), ([], ["NamedTuple"])):
+            return None
+        if not all(isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) for one in body):
+            return None
+        fields = [(one.target.id, one.value) for one in body if isinstance(one, ast.AnnAssign)]  # type: ignore[union-attr]
+        defaults = {name: self.value(value) for name, value in fields if value is not None}
+        return RecordClass(node.name, tuple(name for name, _ in fields), defaults)
 
     def _Return(self, node: ast.Return) -> None:
         raise Returned(None if node.value is None else self.value(node.value))

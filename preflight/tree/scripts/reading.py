@@ -10,15 +10,21 @@ from dataclasses import dataclass, field
 from preflight.tree.compare import hunks
 from preflight.tree.diff import Mark, Marks
 from preflight.tree.gather import Given
+from preflight.tree.scripts.commands import ApplyDiff
 from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import Made, Outcome, ScriptFailure
 from preflight.tree.scripts.python import follow
-from preflight.tree.scripts.shell import ApplyDiff, follow_shell
+from preflight.tree.scripts.shell import follow_shell
 from preflight.tree.tree import Tree
 
 _DOCKER = re.compile(r"(?:Docker|Container)file(?:[.\-_].*)?$|.*\.(?:docker|container)file$", re.IGNORECASE)
 _NAMES_TREE = re.compile(r"(?:^|/)vllm(?:/|$)|site-packages|dist-packages")
 _TOUCHES = re.compile(rb"\bvllm/[\w./-]*\.py\b|(?:site|dist)-packages/vllm\b|vllm\.__(?:file|path)__")
+#: a shell's ways to change a file
+_CHANGES = re.compile(
+    rb"\bsed\b[^\n]*[ \t]-\w*i|\bpatch\b|\bgit apply\b|\b(?:cp|mv|install|tee)\b[^\n]*vllm/"
+    rb"|>[ \t]*\S*vllm/|\bpython[\d.]*\b[^\n]*<<"
+)
 _WRITES = frozenset(
     {
         "write_text",
@@ -50,8 +56,10 @@ class Followed:
 
 
 def is_shell_or_docker(file: Given) -> bool:
-    """Whether a file is a shell script or a Dockerfile that names files of vLLM's folder."""
-    return (_is_docker(file) or file.file.suffix in (".sh", ".bash")) and _TOUCHES.search(file.data) is not None
+    """Whether a file is a Dockerfile that names files of vLLM's folder, or a shell script that changes files too."""
+    if _TOUCHES.search(file.data) is None:
+        return False
+    return _is_docker(file) or (file.file.suffix in (".sh", ".bash") and _CHANGES.search(file.data) is not None)
 
 
 def _is_docker(file: Given) -> bool:
@@ -83,6 +91,11 @@ def may_patch(data: bytes) -> bool:
     return names and writes
 
 
+def _edits(data: bytes) -> bool:
+    """Whether a script that was not followed to its end replaces text, as one that patches does."""
+    return re.search(rb"\.replace\(|\bre\.subn?\(|\.sub\(|\.write_text\(|\bshutil\.(?:copy|move)", data) is not None
+
+
 def follow_scripts(
     tree: Tree,
     shells: Sequence[Given],
@@ -105,7 +118,7 @@ def follow_scripts(
         if file.name in found.scripts:
             continue
         outcome = follow(file.data.decode("utf-8", "replace"), file.name, files)
-        if outcome.writes or outcome.failures or outcome.given_up is not None:
+        if outcome.writes or outcome.failures or (outcome.given_up is not None and _edits(file.data)):
             found.scripts.add(file.name)
             _keep(found, files, tree, [outcome])
     found.writes = {path: data for path, data in files.written.items() if data != files.before(path)}

@@ -42,14 +42,34 @@ class Steps:
     #: files that a test did not find: path -> line
     absent: dict[str, int] = field(default_factory=dict)
     found: set[str] = field(default_factory=set)  #: files of which some test or replacement found what it looked for
+    misses: list[tuple[str, str, int]] = field(default_factory=list)  #: (path, anchor, line), in order
+    reads: int = 0  #: how often a file of the tree was read
+    hits: int = 0  #: how often a test or a replacement found its text
 
     def tested(self, text: object, anchor: str, line: int, found: bool) -> None:
         """A script asks whether ``anchor`` is in a file."""
         if isinstance(text, TreeText) and anchor:
             if found:
                 self.found.add(text.path)
+                self.hits += 1
             else:
+                self.misses.append((text.path, anchor, line))
                 self.missed.setdefault((text.path, anchor), line)
+
+    def left(self, before: tuple[int, int, int, int]) -> None:
+        """A function of the script has returned; ``before`` is what ``state`` was when it began. One that has read a
+        file, has not found what it asked for, and has found nothing else, was to patch and did not."""
+        reads, hits, misses, failures = before
+        alone = self.reads > reads and self.hits == hits and len(self.outcome.failures) == failures
+        if alone and len(self.misses) > misses:
+            path, anchor, line = self.misses[-1]
+            made = ScriptFailure(self.script, line, ScriptWhy.NO_ANCHOR, path, anchor, handled=True)
+            self.outcome.failures.append(made)
+
+    @property
+    def state(self) -> tuple[int, int, int, int]:
+        """How much was read, found, missed and reported so far."""
+        return self.reads, self.hits, len(self.misses), len(self.outcome.failures)
 
     def replace(self, text: str, old: str, new: str, count: int, line: int) -> str:
         """``text.replace(old, new, count)``."""
@@ -70,6 +90,7 @@ class Steps:
             self._fail(line, ScriptWhy.NO_ANCHOR, text.path, pattern)
         else:
             self.found.add(text.path)
+            self.hits += 1
             self.outcome.made.setdefault(text.path, []).append(Made(line, made))
         return TreeText.of(result, text.path)
 
@@ -81,6 +102,7 @@ class Steps:
             self._fail(line, ScriptWhy.APPLIED if applied else ScriptWhy.NO_ANCHOR, text.path, old)
             return
         self.found.add(text.path)
+        self.hits += 1
         self.outcome.made.setdefault(text.path, []).append(Made(line, new))
         if number > 1 and (count < 0 or number > count) and _is_block(old):
             self._fail(line, ScriptWhy.SEVERAL, text.path, old, lines_of(text, old))

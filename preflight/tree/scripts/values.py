@@ -94,6 +94,47 @@ class Handle:
     parts: list[Value] = field(default_factory=list)  #: what was written
 
 
+@dataclass(frozen=True, slots=True)
+class RecordClass:
+    """A class of the script that only has fields: a dataclass or a NamedTuple. ``defaults`` are those that it gives."""
+
+    name: str
+    fields: tuple[str, ...]
+    defaults: dict[str, Value]
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """An object with fields: of a RecordClass, or what ``parse_args`` gives."""
+
+    fields: dict[str, Value]
+
+
+@dataclass(slots=True, eq=False)
+class ArgumentParser:
+    """An ``argparse.ArgumentParser``: what its options are where the script is run without any."""
+
+    defaults: dict[str, Value] = field(default_factory=dict)
+
+    def add(self, names: list[Value], keywords: dict[str, Value]) -> None:
+        """``add_argument``."""
+        texts = [name for name in names if isinstance(name, str)]
+        named = next((name for name in texts if name.startswith("--")), texts[0] if texts else "")
+        place = keywords.get("dest", named.lstrip("-").replace("-", "_"))
+        positional = not named.startswith("-")
+        action = keywords.get("action")
+        if not isinstance(place, str):
+            return
+        if "default" in keywords:
+            self.defaults[place] = keywords["default"]
+        elif action in ("store_true", "store_false"):
+            self.defaults[place] = action == "store_false"
+        elif positional or keywords.get("required") is True or action is not None:
+            self.defaults[place] = Unknown(f"the argument {named} is not known")
+        else:
+            self.defaults[place] = None
+
+
 class Raised(Exception):
     """The script raises; ``name`` is the exception's class, ``line`` where it does."""
 

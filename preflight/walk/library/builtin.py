@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import arithmetic, attributes, classes, hashing, operands, texts
+from preflight.walk.derived import Derived, apply, number
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
 from preflight.walk.library.registry import fail_as, function, pure
-from preflight.walk.origins import derived
+from preflight.walk.origins import combined
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth, as_value
 from preflight.walk.values import (
@@ -85,7 +86,7 @@ def _len(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         return Const(len(set(value.notes["members"].values())))
     if isinstance(value, Const):
         try:
-            return Const(len(value.value))
+            return apply(machine, len, (value,)) if isinstance(value, Derived) else Const(len(value.value))
         except TypeError as error:
             machine.fail("TypeError", str(error))
     if isinstance(value, (Function, Bound, Builtin, Stream)):
@@ -282,7 +283,8 @@ def _enumerate(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
     def values() -> Iterator[Value]:
         first = start.value if isinstance(start, Const) else None
         for index, item in enumerate(machine.iterate(arguments[0])):
-            yield machine.tuple([Const(first + index) if first is not None else machine.unknown("an index"), item])
+            place = number(machine, first + index) if first is not None else machine.unknown("an index")
+            yield machine.tuple([place, item])
 
     return _stream(machine, values(), "enumerate")
 
@@ -740,7 +742,7 @@ def construct(machine: Machine, cls: Class, arguments: Arguments, keywords: Keyw
         machine.may_raise(f"{cls.name} of values that are not known")
         return machine.unknown(f"{cls.name} of values that are not known", cls=cls)
     try:
-        return Const(native(*hosts, **named), derived(*arguments))
+        return Const(native(*hosts, **named), combined(*arguments))
     except Exception as error:
         return fail_as(machine, error)
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import comparison, equality, hashing, operands, subscripts, texts
+from preflight.walk.derived import Derived, apply, raw_of
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library.paths import path_attribute
@@ -121,6 +122,10 @@ def _of_unknown(machine: Machine, value: Unknown, name: str) -> Value:
 
 
 def _of_const(machine: Machine, value: Const, name: str) -> Value | None:
+    if isinstance(value, Derived) and name not in ("join", "format"):
+        found = getattr(type(value.raw), name, None)
+        if isinstance(value.raw, str) and callable(found) and not name.startswith("__"):
+            return Bound(Builtin(f"str.{name}", pure(f"str.{name}", found)), value)
     host = value.value
     if name == "__class__":
         return machine.natives.of(type(host))
@@ -154,17 +159,21 @@ def _join(machine: Machine, host: str, arguments: list[Value], keywords: dict[st
     for index, item in enumerate(items):
         payload = operands.payload(item)
         if isinstance(payload, Const):
-            if not isinstance(payload.value, str):
+            if not isinstance(raw_of(payload), str):
                 machine.fail(
-                    "TypeError", f"sequence item {index}: expected str instance, {type(payload.value).__name__} found"
+                    "TypeError", f"sequence item {index}: expected str instance, {type(raw_of(payload)).__name__} found"
                 )
-            parts.append(payload.value)
+            parts.append(raw_of(payload))
         else:
             if isinstance(payload, (Seq, Map, SetValue)):
                 machine.fail("TypeError", f"sequence item {index}: expected str instance, {payload.kind.name} found")
             sure = False
             parts.append("{...}")
     if sure:
+        if any(isinstance(item, Derived) for item in items):
+            constants = tuple(item for item in items if isinstance(item, Const))
+            if len(constants) == len(items):
+                return apply(machine, lambda *texts: host.join(texts), constants)
         return Const(host.join(parts))
     made = machine.unknown("a text joined of parts that are not known", cls=machine.natives.str)
     made.text = host.join(parts)

@@ -27,6 +27,8 @@ from preflight.walk.values import (
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
+#: the attribute of a function of a library that holds the text of its signature
+SIGNATURE = "__text_signature__"
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
@@ -59,13 +61,19 @@ def _signature(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
         target = target.attributes["__wrapped__"]
     while isinstance(target, Function) and isinstance(target.content.get("__wrapped__"), Function):
         target = target.content["__wrapped__"]
+    written = target.attributes.get(SIGNATURE) if isinstance(target, Builtin) else None
+    if isinstance(written, Const):
+        return _made(machine, _written(machine, str(written.value))[drop:])
     if not isinstance(target, Function):
         machine.may_raise("the signature of something that is no function of the tree")
         return machine.unknown("the signature of something that is no function of the tree")
+    return _made(machine, _parameters(machine, target)[drop:])
+
+
+def _made(machine: Machine, pairs: list[tuple[str, Value]]) -> Value:
     cls = machine.library.external(machine, "preflight.Signature")
     assert isinstance(cls, Class)
     made = machine.instance(cls)
-    pairs = _parameters(machine, target)[drop:]
     made.content["parameters"] = machine.dict([(Const(name), value) for name, value in pairs])
     return made
 
@@ -77,6 +85,14 @@ def _plain(machine: Machine, name: str) -> Class:
     cls = Class(name, (machine.natives.object,), 0, module="inspect")
     cls.mro = (cls, machine.natives.object)
     return cls
+
+
+def _written(machine: Machine, text: str) -> list[tuple[str, Value]]:
+    """The parameters of a function of a library, from the text of its signature; none has a default."""
+    definition = ast.parse(f"def function{text}: ...").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    closure = machine.frames[0]
+    return _parameters(machine, Function(definition, closure, "function", 0))
 
 
 def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:

@@ -6,7 +6,8 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk.origins import derived
+from preflight.walk.derived import Derived, apply
+from preflight.walk.origins import combined
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -100,13 +101,27 @@ class Library:
             pydantic,
             standard,
             torch,
+            torch_modules,
+            torch_tensors,
         )
 
         self._natives = containers
         self._builtin = builtin
         self._forms = forms
-        self._parts = (dataclass, enumeration, inspecting, paths, pydantic, standard, torch)
+        self._parts = (
+            dataclass,
+            enumeration,
+            inspecting,
+            paths,
+            pydantic,
+            standard,
+            torch,
+            torch_modules,
+            torch_tensors,
+        )
         self._made: dict[str, Value] = {}
+        #: what libraries keep by a name of their own: classes that are known by several names
+        self.kept: dict[str, Value] = {}
         self.overrides = overrides or {}
         #: packages that are surely not installed
         self.absent: frozenset[str] = frozenset()
@@ -120,6 +135,8 @@ class Library:
         self.open_variables: tuple[str, ...] = ()
         #: sizes of the parallel groups of the launch, once they are known
         self.groups: dict[str, int] = {}
+        #: once the target was built: its config; a model of any other, such as a drafter, is built when it is loaded
+        self.target: Value | None = None
         #: bytes of the machine's memory
         self.cpu_memory: int | None = None
         #: the Python that will run vLLM
@@ -326,6 +343,9 @@ class Library:
 
         if callee.name.partition(".")[0] in HARMLESS:
             return machine.unknown(f"the result of {callee.name}")
+        owner, _, last = callee.name.rpartition(".")
+        if owner.startswith("transformers") and (last == "from_config" or last.endswith("Model")):
+            machine.doubt("walk-library-model", f"{callee.name} builds modules out of code that is not walked")
         return not_walked(machine, f"the result of {callee.name} is not known", arguments, keywords)
 
     def enter(self, machine: Machine, manager: Value) -> Value:
@@ -362,6 +382,17 @@ def pure(name: str, host: Callable[..., Any], receiver: Value | None = None) -> 
                 ],
                 "one of several arguments",
             )
+        if any(isinstance(value, Derived) for value in every) and all(isinstance(value, Const) for value in every):
+            constants = tuple(value for value in every if isinstance(value, Const))
+            names, count = tuple(keywords), len(arguments)
+
+            def compute(*raws: Host) -> Host:
+                return host(*raws[:count], **dict(zip(names, raws[count:], strict=True)))
+
+            try:
+                return apply(machine, compute, constants)
+            except Exception as error:
+                return fail_as(machine, error)
         try:
             hosts = [callback(machine, value) for value in arguments]
             named = {key: callback(machine, value) for key, value in keywords.items()}
@@ -372,7 +403,7 @@ def pure(name: str, host: Callable[..., Any], receiver: Value | None = None) -> 
             )
             return machine.unknown(reason)
         try:
-            return machine.value(host(*hosts, **named), derived(*every if receiver is None else (receiver, *every)))
+            return machine.value(host(*hosts, **named), combined(*every if receiver is None else (receiver, *every)))
         except Raised:
             raise
         except Exception as error:

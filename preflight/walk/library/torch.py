@@ -1,12 +1,11 @@
-"""torch as far as construction needs it: the attribute rules of ``nn.Module``; tensors themselves are not known."""
+"""torch as far as a launch needs it: its dtypes, and what it says of the machine."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes
 from preflight.walk.library.registry import MAKERS, function, maker
-from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
+from preflight.walk.values import NONE, Builtin, Class, Const, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -72,81 +71,25 @@ def _dtype(machine: Machine, name: str) -> Value:
     return made
 
 
-@maker("torch.nn.Module", "torch.nn.modules.module.Module")
-def _module(machine: Machine) -> Value:
-    known = machine.library._made.get("preflight.Module")
-    if known is not None:
-        return known
-    cls = Class("Module", (machine.natives.object,), 0, module="torch.nn.modules.module")
-    cls.mro = (cls, machine.natives.object)
-
-    def register(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        receiver, name = given[0], given[1] if len(given) > 1 else named.get("name", NONE)
-        value = (
-            given[2]
-            if len(given) > 2
-            else next((named[key] for key in ("tensor", "param", "module") if key in named), NONE)
-        )
-        if isinstance(receiver, Instance) and isinstance(name, Const):
-            attributes.assign_plain(machine, receiver, name.value, value)
-        return NONE
-
-    def init(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        receiver = given[0]
-        if isinstance(receiver, Instance):
-            machine.state.touch(receiver)
-            receiver.content["training"] = Const(True)
-        return NONE
-
-    cls.content["__init__"] = Builtin("Module.__init__", init)
-    for name in ("register_buffer", "register_parameter", "add_module", "register_module"):
-        cls.content[name] = Builtin(name, register)
-    for name in ("eval", "train", "to", "cuda", "cpu", "requires_grad_", "half", "bfloat16", "float"):
-        cls.content[name] = Builtin(name, lambda machine, given, named: given[0])
-    for name in _METHODS:
-        cls.content[name] = Builtin(
-            name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
-        )
-    machine.library._made["preflight.Module"] = cls
-    return cls
-
-
-_METHODS = [
-    "parameters",
-    "named_parameters",
-    "modules",
-    "named_modules",
-    "children",
-    "named_children",
-    "buffers",
-    "named_buffers",
-    "state_dict",
-    "load_state_dict",
-    "apply",
-    "get_parameter",
-    "get_submodule",
-    "get_buffer",
-    "zero_grad",
-    "__call__",
-    "forward",
-    "_apply",
-    "_load_from_state_dict",
-    "register_forward_hook",
-    "register_forward_pre_hook",
-    "register_load_state_dict_post_hook",
-    "register_load_state_dict_pre_hook",
-    "compile",
-    "extra_repr",
-    "to_empty",
-    "__dir__",
-]
-
-
 @function("torch.cuda.is_available")
 def _cuda(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     return machine.unknown("whether a GPU is there", cls=machine.natives.bool)
 
 
+_DEFAULT = "the default dtype"
+
+
 @function("torch.get_default_dtype")
 def _default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    return machine.unknown("the default dtype")
+    known = machine.library.kept.get(_DEFAULT)
+    return known if known is not None else machine.unknown("the default dtype")
+
+
+@function("torch.set_default_dtype")
+def _set_default_dtype(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
+    """What is set under a condition that is not known is not known afterwards."""
+    value = arguments[0] if arguments else keywords.get("d", NONE)
+    if machine.library.kept.get(_DEFAULT) is not value:
+        machine.repeats.start_anew()
+    machine.library.kept[_DEFAULT] = value if not machine.state.arms else machine.unknown("the default dtype")
+    return NONE

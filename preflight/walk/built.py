@@ -1,0 +1,103 @@
+"""The tree of modules that the walk of a constructor built: names, classes, and the shapes of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from preflight.walk.derived import raw_of
+from preflight.walk.library.torch_modules import BUFFERS
+from preflight.walk.library.torch_tensors import shape_of
+from preflight.walk.values import Class, Const, Instance, Map, OneOf, Perhaps, Seq, Unknown, Value
+
+#: a tree is cut off here; no model has so many modules
+_MOST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltParameter:
+    """A parameter or persistent buffer: its name in the module, and its shape where it is known."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    buffer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltModule:
+    """A module: its dotted name, its class, what it registered, and the attributes that may be more of it."""
+
+    name: str
+    cls: str
+    parameters: tuple[BuiltParameter, ...]
+    open: tuple[str, ...]
+
+
+def modules_of(model: Value | None) -> tuple[BuiltModule, ...]:
+    """The modules below ``model`` in the order of ``named_modules``, each once; nothing where it is not known."""
+    if not isinstance(model, Instance) or not _is_kind(model.cls, "Module"):
+        return ()
+    return tuple(_walk(model, "", set()))
+
+
+def _walk(module: Instance, name: str, seen: set[int]) -> Iterator[BuiltModule]:
+    if id(module) in seen or len(seen) > _MOST:
+        return
+    seen.add(id(module))
+    parameters: list[BuiltParameter] = []
+    children: list[tuple[str, Instance]] = []
+    open_names: list[str] = []
+    buffers = module.content.get(BUFFERS)
+    kept = _persistent(buffers) if isinstance(buffers, Map) else set()
+    for key, value in module.content.items():
+        if isinstance(value, Instance) and _is_kind(value.cls, "Module"):
+            children.append((key, value))
+        elif isinstance(value, Instance) and _is_kind(value.cls, "Parameter"):
+            parameters.append(BuiltParameter(key, shape_of(value)))
+        elif key in kept:
+            parameters.append(BuiltParameter(key, shape_of(value), buffer=True))
+        elif _may_register(value):
+            open_names.append(key)
+    for key, value in _items(module):
+        if isinstance(value, Instance) and _is_kind(value.cls, "Module"):
+            children.append((key, value))
+        elif _may_register(value):
+            open_names.append(key)
+    yield BuiltModule(name, module.cls.name, tuple(parameters), tuple(open_names))
+    for key, child in children:
+        yield from _walk(child, f"{name}.{key}" if name else key, seen)
+
+
+def _items(module: Instance) -> Iterator[tuple[str, Value]]:
+    """What a container of modules holds, by the names that torch gives it."""
+    if isinstance(module.payload, Seq):
+        for index, item in enumerate(module.payload.content):
+            yield str(index), item
+    elif isinstance(module.payload, Map):
+        for key, item in module.payload.content.values():
+            if isinstance(key, Const):
+                yield str(raw_of(key)), item
+
+
+def _persistent(buffers: Map) -> set[str]:
+    """The names of buffers that are saved with a model."""
+    return {
+        str(name) for name, (_key, kept) in buffers.content.items() if isinstance(kept, Const) and bool(raw_of(kept))
+    }
+
+
+def _may_register(value: Value) -> bool:
+    """Whether what is not known of an attribute may be a module or a parameter."""
+    if isinstance(value, Perhaps):
+        return _may_register(value.value) or isinstance(value.value, Instance)
+    if isinstance(value, OneOf):
+        return any(isinstance(option, Instance) and _registers(option.cls) for option in value.options)
+    return isinstance(value, Unknown) and (value.cls is None or _registers(value.cls))
+
+
+def _registers(cls: Class) -> bool:
+    return _is_kind(cls, "Module") or _is_kind(cls, "Parameter")
+
+
+def _is_kind(cls: Class, name: str) -> bool:
+    return any(base.name == name and base.module.startswith("torch.nn") for base in cls.mro)
