@@ -531,6 +531,16 @@ class Kind(Enum, metaclass=Meta):
 def main(a, b):
     return Kind["A"].value, len(Kind), [kind.name for kind in Kind], Kind("b").name, Kind["C"]
 """,
+    "sequences in order, by the first items that differ": """
+class Weight:
+    def __init__(self, n):
+        self.n = n
+    def __lt__(self, other):
+        return self.n < other.n
+def main(a, b):
+    d = Weight(1)
+    return [d, 1] < [d, 2], (d,) < (d, 0), [Weight(1)] < [Weight(2)], [0, 1] < [d, 0]
+""",
     "an enum of numbers": """
 from enum import IntEnum
 class Level(IntEnum):

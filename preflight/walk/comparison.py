@@ -26,6 +26,7 @@ from preflight.walk.values import (
     SetValue,
     Unknown,
     Value,
+    boolean,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _ordered(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Valu
         return judged(bool(host(machine.host(left_host), machine.host(right_host))), left, right)
     except NotConcrete:
         if isinstance(left_host, Seq) and isinstance(right_host, Seq) and left_host.kind is right_host.kind:
-            return machine.unknown("a comparison of sequences that are not wholly known", cls=machine.natives.bool)
+            return _ordered_items(machine, op, left_host, right_host)
     except TypeError:
         unsupported(machine, f"'{sign}' not supported between instances of", left_host, right_host)
     kinds = (Const, Seq, Map, SetValue, Function, Class, Instance)
@@ -119,6 +120,22 @@ def _ordered(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Valu
     ):
         unsupported(machine, f"'{sign}' not supported between instances of", left_host, right_host)
     return machine.unknown("a comparison of values that are not wholly known", cls=machine.natives.bool)
+
+
+def _ordered_items(machine: Machine, op: ast.cmpop, left: Seq, right: Seq) -> Value:
+    """Two sequences of one kind: the first items that differ decide, then the lengths."""
+    unsure = bool(left.loose or right.loose)
+    for one, other in zip(left.content, right.content, strict=False) if not unsure else ():
+        same = Truth.YES if one is other else equal(machine, one, other)
+        if same is Truth.NO:
+            return _ordered(machine, op, one, other)
+        unsure = same is Truth.MAYBE
+        if unsure:
+            break
+    if unsure:
+        machine.may_raise("a comparison of sequences that are not wholly known")
+        return machine.unknown("a comparison of sequences that are not wholly known", cls=machine.natives.bool)
+    return boolean(bool(ORDER[type(op)][2](len(left.content), len(right.content))))
 
 
 def _unknown_order(machine: Machine, sign: str, left: Value, right: Value) -> Value:

@@ -21,9 +21,9 @@ PATH = "vllm serve"
 
 TEXT = '''
 try:
-    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
+    from vllm.entrypoints.cli.serve import make_arg_parser, validate_parsed_serve_args
 except ImportError:
-    from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
 
 
 def make_parser():
