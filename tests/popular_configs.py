@@ -238,6 +238,7 @@ POPULAR: dict[str, tuple[Config, tuple[str, ...]]] = {
             sliding_window=4096,
             rope_theta=10000.0,
             cache_implementation="hybrid",
+            tie_word_embeddings=True,
         ),
         (),
     ),
