@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from minilaunch import check_launch
+from minilaunch import ENGINE, check_launch, engine
 from walk_programs import possible_values, walk
 
 from preflight.cli import main
@@ -214,6 +214,21 @@ def test_a_constructor_that_cannot_end_is_an_error_at_its_line(
     line = TOY.partition("LAST")[0].count("\n") + 1
     assert found == ([] if rule is None else [(rule, MODEL, line)])
     assert "model-not-constructed" not in [one["id"] for one in report["undecided"]]
+
+
+@pytest.mark.parametrize(
+    ("last", "rules"),
+    [
+        ("raise ValueError(config.num_attention_heads)", ["PF601"]),
+        ("self.token = config.image_token_index", ["PF401", "PF601"]),
+    ],
+)
+def test_what_a_refused_config_brings_about_is_not_told_again(
+    last: str, rules: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    patch = {**BUILDER, MODEL: TOY.replace("LAST", last), ENGINE: engine("raise ValueError('refused')")}
+    _code, report = check_launch(tmp_path, capsys, patch=patch)
+    assert sorted(one["rule"] for one in report["findings"] if "PF4" < one["rule"] < "PF7") == rules
 
 
 def test_a_tree_that_builds_another_way_leaves_the_model_open(tmp_path: Path, capsys: Any) -> None:

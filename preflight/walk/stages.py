@@ -217,7 +217,11 @@ class _Launch:
                         return None  # what the fault before it would have bound
                     self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
                     return None
-                follows = guarded and round > 0 and _of_none(exit)
+                follows = guarded and (
+                    (round > 0 and _of_none(exit))
+                    # sizes that one check refused are refused by every layer that is made of them
+                    or (name == "construct" and exit.missing is None and bool(self.result.found))
+                )
                 if function not in functions and not follows and not self._again(exit):
                     self.result.found.append(self._found(name, exit))
                 functions |= {function, *exit.waiting}
