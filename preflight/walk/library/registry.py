@@ -91,12 +91,13 @@ class Library:
 
     def __init__(self, overrides: dict[str, Callable[[Machine], Value]] | None = None) -> None:
         from preflight.walk.library import (  # registers what each knows
-            builtin,
+            constructors,
             containers,
             dataclass,
             enumeration,
             forms,
             inspecting,
+            objects,
             paths,
             pydantic,
             standard,
@@ -106,7 +107,8 @@ class Library:
         )
 
         self._natives = containers
-        self._builtin = builtin
+        self._constructors = constructors
+        self._objects = objects
         self._forms = forms
         self._parts = (
             dataclass,
@@ -296,7 +298,7 @@ class Library:
     def construct_native(
         self, machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]
     ) -> Value:
-        return self._builtin.construct(machine, cls, arguments, keywords)
+        return self._constructors.construct(machine, cls, arguments, keywords)
 
     # --- attributes of what is not walked ---
 
@@ -305,27 +307,27 @@ class Library:
 
     def object_attribute(self, machine: Machine, value: Instance, name: str) -> Value | None:
         """What every object has."""
-        made = self._builtin.object_method(name)
+        made = self._objects.object_method(name)
         return Bound(made, value) if made is not None else None
 
     def class_attribute(self, machine: Machine, cls: Class, name: str) -> Value | None:
-        return self._builtin.class_attribute(machine, cls, name)
+        return self._objects.class_attribute(machine, cls, name)
 
     def super_attribute(self, machine: Machine, value: Super, name: str) -> Value | None:
         """What ``object`` or a built-in base gives behind the last class of the tree."""
         receiver = value.receiver
         if name == "__new__":
-            return Builtin("object.__new__", self._builtin.object_new)
+            return Builtin("object.__new__", self._objects.object_new)
         if name == "__init_subclass__":
             return Builtin("object.__init_subclass__", lambda machine, arguments, keywords: NONE)
         if isinstance(receiver, Class):
             if name == "__call__":
-                return Bound(Builtin("type.__call__", self._builtin.type_call), receiver)
+                return Bound(Builtin("type.__call__", self._objects.type_call), receiver)
             return self.class_attribute(machine, receiver, name)
         if not isinstance(receiver, Instance):
             return None
         if name == "__init__":
-            return Bound(Builtin("object.__init__", self._builtin.object_init), receiver)
+            return Bound(Builtin("object.__init__", self._objects.object_init), receiver)
         if receiver.payload is not None:
             found = self.native_attribute(machine, receiver.payload, name)
             if found is not None:
@@ -333,7 +335,7 @@ class Library:
         return self.object_attribute(machine, receiver, name)
 
     def callable_attribute(self, machine: Machine, value: Function | Bound | Builtin, name: str) -> Value | None:
-        return self._builtin.callable_attribute(machine, value, name)
+        return self._objects.callable_attribute(machine, value, name)
 
     # --- calls ---
 

@@ -20,7 +20,7 @@ from preflight.walk import arithmetic, classes, comparison, hashing, operands, s
 from preflight.walk.generators import Unclear, holds_yield
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library import containers
-from preflight.walk.library.builtin import constructor
+from preflight.walk.library.constructors import constructor
 from preflight.walk.library.registry import MAKERS, constant, function, maker, pure
 from preflight.walk.outcomes import Raised
 from preflight.walk.truth import Truth
