@@ -405,7 +405,7 @@ def _unary(machine: Machine, node: ast.UnaryOp) -> Value:
 
 def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:
     value = machine.evaluate(node.value)
-    from preflight.walk.statements import store_name
+    from preflight.walk.naming import store_name
 
     store_name(machine, node.target.id, value)
     return value

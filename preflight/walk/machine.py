@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 from preflight.model import Step
 from preflight.walk import (
     attributes,
+    branching,
     calls,
     classes,
     equality,
     expressions,
     iteration,
+    naming,
     statements,
     subscripts,
     texts,
@@ -221,7 +223,7 @@ class Machine:
         around = [(frame, condition) for frame in self.frames for condition in frame.conditions]
         # with the values as they are now; of what a handler may catch, the last are enough
         conditions = tuple(
-            replace(condition, values=statements.named_values(frame, condition.test))
+            replace(condition, values=branching.named_values(frame, condition.test))
             for frame, condition in (around[-2:] if self.state.tries else around)
         )
         weighed: frozenset[str] = frozenset()
@@ -334,7 +336,7 @@ class Machine:
         return statements.execute(self, body)
 
     def store(self, target: ast.expr, value: Value) -> None:
-        statements.store(self, target, value)
+        naming.store(self, target, value)
 
     def enter(self, manager: Value) -> Value:
         return statements.enter(self, manager)

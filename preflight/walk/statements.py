@@ -6,29 +6,25 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from preflight.walk import arithmetic, attributes, classes, narrowing, operands, subscripts, texts, tries
-from preflight.walk.generators import Unclear
+from preflight.walk import arithmetic, attributes, classes, subscripts, texts, tries
+from preflight.walk.branching import execute_if, named_values, narrowed
+from preflight.walk.loops import execute_for, execute_while
+from preflight.walk.naming import store, store_name, why
 from preflight.walk.outcomes import (
     BREAK,
     CONTINUE,
     NEXT,
-    Arm,
-    Break,
-    Condition,
-    Continue,
     Outcome,
     Raise,
     Raised,
     Return,
-    collect,
     run_arm,
     settle,
 )
 from preflight.walk.truth import Truth
-from preflight.walk.values import NONE, Class, Const, Function, Instance, OneOf, Perhaps, Seq, Store, Unknown, Value
+from preflight.walk.values import NONE, Class, Const, Function, Instance, OneOf, Perhaps, Unknown, Value
 
 if TYPE_CHECKING:
-    from preflight.walk.frames import Frame
     from preflight.walk.machine import Machine
 
 
@@ -46,92 +42,6 @@ def execute(machine: Machine, body: list[ast.stmt]) -> Outcome:
         if outcome is not NEXT:
             return outcome
     return NEXT
-
-
-def why(machine: Machine, node: ast.AST) -> str:
-    return f"depends on a condition that is not known ({machine.frame.path}:{getattr(node, 'lineno', 0)})"
-
-
-# --- names ---
-
-
-def store(machine: Machine, target: ast.expr, value: Value) -> None:
-    """``target = value``."""
-    if isinstance(target, ast.Name):
-        store_name(machine, target.id, value)
-    elif isinstance(target, ast.Attribute):
-        owner = machine.evaluate(target.value)
-        machine.frame.node = target
-        attributes.assign(machine, owner, target.attr, value)
-    elif isinstance(target, ast.Subscript):
-        owner = machine.evaluate(target.value)
-        key = machine.evaluate(target.slice)
-        machine.frame.node = target
-        subscripts.set_item(machine, owner, key, value)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        _unpack(machine, target, value)
-    elif isinstance(target, ast.Starred):
-        store(machine, target.value, value)
-
-
-def store_name(machine: Machine, name: str, value: Value) -> None:
-    """Bind a name where the current scope says."""
-    frame = machine.frame
-    scope = frame.scope
-    if name in scope.globals or frame.kind == "module":
-        machine.modules.bind(machine, frame.module, name, value)
-        return
-    owner = frame
-    if name in scope.nonlocals or (frame.kind == "comprehension" and name not in scope.bound):
-        closure = frame.closure
-        while closure is not None and (
-            closure.kind == "class" or (name not in closure.scope.bound and closure.kind != "module")
-        ):
-            closure = closure.closure
-        if closure is None or closure.kind == "module":
-            machine.modules.bind(machine, frame.module, name, value)
-            return
-        owner = closure
-    machine.state.touch(owner)
-    owner.content[name] = value
-
-
-def _unpack(machine: Machine, target: ast.Tuple | ast.List, value: Value) -> None:
-    starred = next((index for index, element in enumerate(target.elts) if isinstance(element, ast.Starred)), None)
-    if isinstance(value, OneOf):
-        # all options of one length: unpacked part by part, each part one of the options' parts
-        lists = [machine.items(option) if isinstance(option, Seq) else None for option in value.options]
-        if starred is None and all(found is not None and len(found) == len(target.elts) for found in lists):
-            for index, element in enumerate(target.elts):
-                part = lists[0][index]  # pyrefly: ignore
-                for found in lists[1:]:
-                    part = operands.join_values(machine, part, found[index])  # pyrefly: ignore
-                store(machine, element, part)
-            return
-    items = machine.items(value)
-    if items is None:
-        reason = value.reason if isinstance(value, Unknown) else "what is unpacked is not known"
-        machine.may_raise(reason)
-        for element in target.elts:
-            store(machine, element, machine.unknown(reason))
-        return
-    wanted = len(target.elts)
-    if starred is None:
-        if len(items) != wanted:
-            if len(items) > wanted:
-                machine.fail("ValueError", f"too many values to unpack (expected {wanted})")
-            machine.fail("ValueError", f"not enough values to unpack (expected {wanted}, got {len(items)})")
-        for element, item in zip(target.elts, items, strict=True):
-            store(machine, element, item)
-        return
-    after = wanted - starred - 1
-    if len(items) < wanted - 1:
-        machine.fail("ValueError", f"not enough values to unpack (expected at least {wanted - 1}, got {len(items)})")
-    for element, item in zip(target.elts[:starred], items, strict=False):
-        store(machine, element, item)
-    store(machine, target.elts[starred], machine.list(items[starred : len(items) - after]))
-    for element, item in zip(target.elts[starred + 1 :], items[len(items) - after :], strict=True):
-        store(machine, element, item)
 
 
 # --- simple statements ---
@@ -239,7 +149,7 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
     if truth is Truth.NO:
         return fails()
     arms = run_arm(machine, fails)
-    arms += run_arm(machine, lambda: _narrowed(machine, node.test, True, lambda: NEXT))
+    arms += run_arm(machine, lambda: narrowed(machine, node.test, True, lambda: NEXT))
     return settle(machine, arms, why(machine, node))
 
 
@@ -337,287 +247,6 @@ def _import_from(machine: Machine, node: ast.ImportFrom) -> Outcome:
     return NEXT
 
 
-# --- conditions ---
-
-
-def named_values(frame_: Frame, test: ast.expr) -> tuple[tuple[str, Value], ...]:
-    """The names and attribute chains in a condition with what they hold, for messages; nothing is called for it."""
-    found: dict[str, Value] = {}
-
-    def look(node: ast.expr) -> Value | None:
-        if isinstance(node, ast.Name):
-            frame: Frame | None = frame_
-            while frame is not None:
-                value = frame.content.get(node.id)
-                if value is not None:
-                    return value
-                if frame.closure is None or frame.kind == "module":
-                    return None
-                frame = frame.closure
-            return None
-        if isinstance(node, ast.Attribute):
-            owner = look(node.value)
-            if isinstance(owner, (Instance, Class)):
-                return owner.content.get(node.attr)
-        return None
-
-    todo: list[ast.AST] = [test]
-    while todo and len(found) < 6:
-        node = todo.pop(0)
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            value = look(node)
-            if (
-                value is not None
-                and not isinstance(value, (Function, Class))
-                and not (isinstance(value, Store) and isinstance(node, ast.Name) and isinstance(value, Instance))
-            ):
-                found[ast.unparse(node)] = value.value if isinstance(value, Perhaps) else value
-            continue
-        if isinstance(node, ast.Call):
-            todo = [*node.args, *todo]
-            continue
-        todo = [*ast.iter_child_nodes(node), *todo]
-    return tuple(found.items())
-
-
-def _if(machine: Machine, node: ast.If) -> Outcome:
-    frame = machine.frame
-    truth = machine.truth(machine.evaluate(node.test))
-    if truth is Truth.MAYBE:
-        return _either(
-            machine,
-            node,
-            lambda: _narrowed(machine, node.test, True, lambda: machine.execute(node.body)),
-            lambda: _narrowed(machine, node.test, False, lambda: machine.execute(node.orelse)),
-        )
-    taken = truth is Truth.YES
-    body = node.body if taken else node.orelse
-    if not body:
-        return NEXT
-    frame.node = node
-    frame.conditions.append(condition(machine, node.test, taken))
-    try:
-        return machine.execute(body)
-    finally:
-        frame.conditions.pop()
-
-
-def condition(machine: Machine, test: ast.expr, taken: bool) -> Condition:
-    """A decided condition, for the trail; its values are looked up only when a raise asks for them."""
-    return Condition(machine.place(test), test, taken)
-
-
-def _narrowed(machine: Machine, test: ast.expr, wanted: bool, body: Callable[[], Outcome]) -> Outcome:
-    narrowing.narrow(machine, test, wanted)
-    return body()
-
-
-def _either(machine: Machine, node: ast.stmt, left: Callable[[], Outcome], right: Callable[[], Outcome]) -> Outcome:
-    machine.arm_ends.append(min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-1:]]))
-    try:
-        arms = run_arm(machine, left)
-        machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
-        arms += run_arm(machine, right)
-    finally:
-        machine.arm_ends.pop()
-    machine.frame.node = node
-    return settle(machine, arms, why(machine, node))
-
-
-# --- loops ---
-
-
-def _for(machine: Machine, node: ast.For) -> Outcome:
-    frame = machine.frame
-    source = machine.evaluate(node.iter)
-    frame.node = node.iter
-    base = len(machine.state.pendings)
-    rounds = 0
-    iterator = machine.iterate(source)
-    while True:
-        frame.node = node.iter
-        try:
-            value = next(iterator, None)
-        except Unclear as unclear:
-            return _uncertain(machine, node, base, str(unclear))
-        if value is None:
-            return _leave_loop(machine, node, base, node.orelse)
-        rounds += 1
-        if rounds > machine.limits.rounds or (machine.spent() and rounds > 1):
-            machine.doubt("walk-loop-budget", f"a loop was left after {rounds - 1} rounds")
-            return _uncertain(machine, node, base, "the loop was not walked to its end")
-        store(machine, node.target, value)
-        ended = _round(machine, node, base)
-        if ended is not None:
-            return ended
-
-
-def _while(machine: Machine, node: ast.While) -> Outcome:
-    base = len(machine.state.pendings)
-    rounds = 0
-    while True:
-        truth = machine.truth(machine.evaluate(node.test))
-        if truth is Truth.MAYBE:
-            return _uncertain(machine, node, base, why(machine, node))
-        if truth is Truth.NO:
-            return _leave_loop(machine, node, base, node.orelse)
-        rounds += 1
-        if rounds > machine.limits.rounds or (machine.spent() and rounds > 1):
-            machine.doubt("walk-loop-budget", f"a loop was left after {rounds - 1} rounds")
-            return _uncertain(machine, node, base, "the loop was not walked to its end")
-        machine.step()
-        ended = _round(machine, node, base)
-        if ended is not None:
-            return ended
-
-
-def _round(machine: Machine, node: ast.For | ast.While, base: int) -> Outcome | None:
-    """One round; None when the next one follows."""
-    state = machine.state
-    start = len(state.pendings)
-    outcome: Outcome
-    try:
-        outcome = machine.execute(node.body)
-    except Raised as raised:
-        if not _pending(machine, start, (Continue, Break)) and not _pending(machine, base, (Break,)):
-            raise
-        outcome = Raise(raised.exits)
-    if _pending(machine, start, (Continue,)):
-        arms = collect(machine, start, outcome)
-        for arm in arms:
-            if isinstance(arm.outcome, Continue):
-                arm.outcome = NEXT
-        outcome = _settled(machine, arms, node)
-    if outcome is NEXT or outcome is CONTINUE:
-        return None
-    if _pending(machine, base, (Break,)):
-        return _leave_loop(machine, node, base, [], outcome)
-    return NEXT if outcome is BREAK else _raised(outcome)
-
-
-def _raised(outcome: Outcome) -> Outcome:
-    if isinstance(outcome, Raise):
-        raise Raised(outcome.exits)
-    return outcome
-
-
-def _settled(machine: Machine, arms: list[Arm], node: ast.stmt) -> Outcome:
-    try:
-        return settle(machine, arms, why(machine, node))
-    except Raised as raised:
-        return Raise(raised.exits)
-
-
-def _pending(machine: Machine, base: int, kinds: tuple[type, ...]) -> bool:
-    return any(isinstance(pending.outcome, kinds) for pending in machine.state.pendings[base:])
-
-
-def _leave_loop(
-    machine: Machine, node: ast.For | ast.While, base: int, orelse: list[ast.stmt], last: Outcome = NEXT
-) -> Outcome:
-    """The loop is over (``last``: how its last round ended); the breaks that wait join in, past its ``else``."""
-    if not _pending(machine, base, (Break,)):
-        if last is NEXT:
-            return machine.execute(orelse)
-        return NEXT if last is BREAK else _raised(last)
-    return _join_breaks(machine, node, base, last, lambda: machine.execute(orelse))
-
-
-def _join_breaks(
-    machine: Machine, node: ast.For | ast.While, base: int, last: Outcome, rest: Callable[[], Outcome]
-) -> Outcome:
-    """Breaks that wait end the loop; what went on (with ``last``) goes on with ``rest``; both are joined."""
-    arms: list[Arm] = []
-    for arm in collect(machine, base, last):
-        if isinstance(arm.outcome, Break):
-            arm.outcome = NEXT
-            arms.append(arm)
-        elif arm.outcome is NEXT:
-
-            def resume(arm: Arm = arm) -> Outcome:
-                machine.state.apply(arm.delta)
-                return rest()
-
-            arms += run_arm(machine, resume)
-        else:
-            arms.append(arm)
-    return settle(machine, arms, why(machine, node))
-
-
-def _uncertain(machine: Machine, node: ast.For | ast.While, base: int, reason: str) -> Outcome:
-    """The rest of a loop whose rounds are not known, behind those that were walked."""
-    if _pending(machine, base, (Break,)):
-        return _join_breaks(machine, node, base, NEXT, lambda: _any_rounds(machine, node, reason))
-    return _any_rounds(machine, node, reason)
-
-
-def _any_rounds(machine: Machine, node: ast.For | ast.While, reason: str) -> Outcome:
-    """Any number of rounds: what a round may change is forgotten, then its body is one arm, no round the other."""
-
-    def body() -> Outcome:
-        if isinstance(node, ast.For):
-            store(machine, node.target, machine.unknown(reason))
-        else:
-            narrowing.narrow(machine, node.test, True)
-        outcome = machine.execute(node.body)
-        return NEXT if outcome in (CONTINUE, NEXT) else outcome
-
-    machine.arm_ends.append(min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-1:]]))
-    try:
-        for _ in range(4):
-            changed = _changed(machine, run_arm(machine, body))
-            if not changed:
-                break
-            for forget in changed:
-                forget(reason)
-        else:
-            machine.doubt("walk-loop", "what a loop changes could not be bounded")
-        arms = run_arm(machine, body)
-    finally:
-        machine.arm_ends.pop()
-    for arm in arms:
-        if isinstance(arm.outcome, (Break, Continue)):
-            arm.outcome = NEXT
-    arms += run_arm(machine, lambda: machine.execute(node.orelse))
-    machine.frame.node = node
-    return settle(machine, arms, reason)
-
-
-def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:
-    """For everything that an arm left different from the present state: how to forget it."""
-    forget: list[Callable[[str], None]] = []
-    for arm in arms:
-        for store_, content, loose in arm.delta.values():
-            now = store_.content
-            if (
-                isinstance(now, list)
-                or (now and isinstance(next(iter(now.values())), tuple))
-                or (content and isinstance(content, dict) and isinstance(next(iter(content.values())), tuple))
-            ):
-                if not store_.loose and (loose or not operands.same_content(now, content)):
-                    forget.append(lambda reason, s=store_: machine.loosen(s, reason, clear=True))
-                continue
-            for name in set(now) | set(content):
-                before, after = now.get(name), content.get(name)
-                if before is None or after is None or not operands.same_binding(before, after):
-                    if isinstance(before, Unknown) and after is not None and not isinstance(after, Perhaps):
-                        continue
-                    if isinstance(before, Perhaps) and isinstance(before.value, Unknown):
-                        continue
-                    forget.append(
-                        lambda reason, s=store_, n=name, gone=before is None or after is None: _forget(
-                            machine, s, n, reason, gone
-                        )
-                    )
-    return forget
-
-
-def _forget(machine: Machine, store_: Store, name: str, reason: str, gone: bool) -> None:
-    machine.state.touch(store_)
-    value: Value = machine.unknown(reason)
-    store_.content[name] = Perhaps(value) if gone else value
-
-
 # --- with ---
 
 
@@ -703,9 +332,9 @@ HANDLERS: dict[type, Callable] = {
     ast.ClassDef: _class,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
-    ast.If: _if,
-    ast.For: _for,
-    ast.While: _while,
+    ast.If: execute_if,
+    ast.For: execute_for,
+    ast.While: execute_while,
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,

@@ -93,9 +93,11 @@ class Library:
         from preflight.walk.library import (  # registers what each knows
             constructors,
             containers,
+            contexts,
             dataclass,
             enumeration,
             forms,
+            functional,
             inspecting,
             objects,
             paths,
@@ -111,8 +113,10 @@ class Library:
         self._objects = objects
         self._forms = forms
         self._parts = (
+            contexts,
             dataclass,
             enumeration,
+            functional,
             inspecting,
             paths,
             pydantic,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
-import itertools
 import json
 import math
 import operator
@@ -13,45 +11,37 @@ import posixpath
 import re
 import string
 import textwrap
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from preflight.walk import arithmetic, classes, comparison, hashing, operands, subscripts, texts
-from preflight.walk.generators import Unclear, holds_yield
-from preflight.walk.iteration import NotConcrete, advance
+from preflight.walk import classes, operands, subscripts, texts
+from preflight.walk.iteration import NotConcrete
 from preflight.walk.library import containers
 from preflight.walk.library.constructors import constructor
 from preflight.walk.library.registry import MAKERS, constant, function, maker, pure
 from preflight.walk.outcomes import Raised
-from preflight.walk.truth import Truth
 from preflight.walk.values import (
-    FALSE,
     NONE,
     TRUE,
-    Bound,
     Builtin,
     Class,
     Const,
     Descriptor,
     Function,
-    Host,
     Instance,
     Map,
     OneOf,
     Perhaps,
     Seq,
     SetValue,
-    Stream,
     Value,
 )
 
 if TYPE_CHECKING:
-    import ast
-
     from preflight.walk.machine import Machine
 
 Arguments = list[Value]
 Keywords = dict[str, Value]
+
 
 _PURE: dict[str, Any] = {
     "math": math,
@@ -260,224 +250,6 @@ def _deep(machine: Machine, value: Value, made: dict[int, Value]) -> Value:
     return containers.SET["copy"](machine, value, [], {})
 
 
-# --- functools ---
-
-
-@function("functools.partial")
-def _partial(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    target, first = arguments[0], arguments[1:]
-    return Builtin(
-        f"partial of {target!r}",
-        lambda machine, given, named: machine.call(target, [*first, *given], {**keywords, **named}),
-    )
-
-
-@function("functools.wraps", "functools.update_wrapper")
-def _wraps(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    wrapped = arguments[0]
-
-    def dress(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        wrapper = given[0]
-        if isinstance(wrapper, Function):
-            machine.state.touch(wrapper)
-            wrapper.content["__wrapped__"] = wrapped
-            for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-                found = machine.find(wrapped, name)
-                if found is not None and not isinstance(found, Perhaps):
-                    wrapper.content[name] = found
-            if isinstance(wrapped, Function):
-                wrapper.content.update(
-                    {name: item for name, item in wrapped.content.items() if name not in wrapper.content}
-                )
-        return wrapper
-
-    if len(arguments) > 1:
-        return dress(machine, [arguments[0]], {})
-    return Builtin("wraps", dress)
-
-
-@function("functools.lru_cache", "functools.cache")
-def _cache(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    if arguments and isinstance(arguments[0], (Function, Builtin, Bound, Class, Descriptor)):
-        return _cached(machine, arguments[:1], {})
-    return Builtin("lru_cache", _cached)
-
-
-def _cached(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    target = arguments[0]
-    if not isinstance(target, Function):
-        return target
-    memory = machine.dict([])
-
-    def run(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        key = machine.tuple([*given, *(machine.tuple([Const(name), item]) for name, item in named.items())])
-        try:
-            hashed = hashing.key_of(machine, key)
-        except hashing.Unhashed:
-            return machine.call(target, given, named)
-        entry = memory.content.get(hashed)
-        if entry is not None and not isinstance(entry[1], Perhaps):
-            return entry[1]
-        result = machine.call(target, given, named)
-        machine.state.touch(memory)
-        memory.content[hashed] = (key, result)
-        return result
-
-    # a method that is cached must still bind: the wrapper is a built-in, which binds like a function
-    attributes: dict[str, Value] = {
-        "__wrapped__": target,
-        "cache_clear": Builtin(
-            "cache_clear", lambda machine, given, named: containers.DICT["clear"](machine, memory, [], {})
-        ),
-        "cache_info": Builtin("cache_info", lambda machine, given, named: machine.unknown("the statistics of a cache")),
-        "__name__": Const(target.name),
-        "__doc__": NONE,
-    }
-    return Builtin(target.qualname, run, attributes)
-
-
-@function("functools.cached_property", "torch.utils._pytree.cached_property")
-def _cached_property(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    return Descriptor("cached_property", arguments[0])
-
-
-@function("functools.reduce")
-def _reduce(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    items = machine.items(arguments[1])
-    if items is None:
-        return machine.unknown("a reduction of values that are not known")
-    values = [*arguments[2:3], *items]
-    if not values:
-        machine.fail("TypeError", "reduce() of empty iterable with no initial value")
-    return functools.reduce(lambda left, right: machine.call(arguments[0], [left, right]), values)
-
-
-@function("functools.total_ordering")
-def _total_ordering(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    import ast
-
-    cls = arguments[0]
-    if isinstance(cls, Class):
-        have = next((name for name in ("__lt__", "__le__", "__gt__", "__ge__") if name in cls.content), None)
-        if have != "__lt__":
-            cls.complete = "total_ordering on another method than __lt__"
-            return cls
-        less = cls.content["__lt__"]
-
-        def derived(combine: str) -> Builtin:
-            def run(machine: Machine, given: Arguments, named: Keywords) -> Value:
-                below = machine.call(less, given)
-                if isinstance(below, Const) and below.value is NotImplemented:
-                    return below
-                if combine == "ge":
-                    return arithmetic.unary(machine, ast.Not(), below)
-                same = comparison.compare(machine, ast.Eq(), given[0], given[1])
-                either = _or(machine, below, same)
-                return either if combine == "le" else arithmetic.unary(machine, ast.Not(), either)
-
-            return Builtin(combine, run)
-
-        for name, combine in (("__le__", "le"), ("__gt__", "gt"), ("__ge__", "ge")):
-            cls.content.setdefault(name, derived(combine))
-    return cls
-
-
-def _or(machine: Machine, left: Value, right: Value) -> Value:
-    from preflight.walk.truth import either
-
-    answer = either(machine.truth(left), machine.truth(right))
-    return (
-        machine.unknown("a comparison", cls=machine.natives.bool)
-        if answer is Truth.MAYBE
-        else Const(answer is Truth.YES)
-    )
-
-
-# --- itertools ---
-
-
-def _lazy(machine: Machine, values: Iterator[Value]) -> Value:
-    return Stream(values, machine.state.fresh(), "iterator")
-
-
-@function("itertools.chain")
-def _chain(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    def values() -> Iterator[Value]:
-        for argument in arguments:
-            yield from machine.iterate(argument)
-
-    return _lazy(machine, values())
-
-
-@function("itertools.chain.from_iterable")
-def _chain_from(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    def values() -> Iterator[Value]:
-        for argument in machine.iterate(arguments[0]):
-            yield from machine.iterate(argument)
-
-    return _lazy(machine, values())
-
-
-def _eager(name: str, host: Host) -> None:
-    """An itertools function over known lists: the host orders positions, the values stay ours."""
-
-    @function(f"itertools.{name}")
-    def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-        def values() -> Iterator[Value]:
-            lists: list[Any] = []
-            for argument in arguments:
-                items = (
-                    machine.items(argument)
-                    if not (isinstance(argument, Const) and not isinstance(argument.value, (str, range)))
-                    else None
-                )
-                if items is None and not isinstance(argument, Const):
-                    raise Unclear(f"the values of {name} are not known")
-                lists.append(items if items is not None else argument.value)  # pyrefly: ignore
-            named = {key: machine.host(item) for key, item in keywords.items()}
-            for row in host(*lists, **named):
-                yield machine.tuple(list(row)) if isinstance(row, tuple) else row
-
-        return _lazy(machine, values())
-
-
-for _name in ("product", "permutations", "combinations", "pairwise", "zip_longest"):
-    if hasattr(itertools, _name):
-        _eager(_name, getattr(itertools, _name))
-
-
-@function("itertools.islice")
-def _islice(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    def values() -> Iterator[Value]:
-        try:
-            bounds = [machine.host(argument) for argument in arguments[1:]]
-        except NotConcrete:
-            raise Unclear("how much of an iterator is taken is not known") from None
-        yield from itertools.islice(machine.iterate(arguments[0]), *bounds)
-
-    return _lazy(machine, values())
-
-
-@function("itertools.repeat")
-def _repeat(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    times = arguments[1] if len(arguments) > 1 else keywords.get("times")
-    if times is None:
-        return _lazy(machine, itertools.repeat(arguments[0]))
-    if isinstance(times, Const):
-        return _lazy(machine, itertools.repeat(arguments[0], times.value))
-    return machine.unknown("how often a value is repeated")
-
-
-@function("itertools.count")
-def _count(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    try:
-        return _lazy(
-            machine, (Const(number) for number in itertools.count(*(machine.host(argument) for argument in arguments)))
-        )
-    except NotConcrete:
-        return machine.unknown("a count that is not known")
-
-
 # --- collections ---
 
 
@@ -538,149 +310,6 @@ def _namedtuple(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
     cls = classes.make(machine, name, [machine.natives.tuple], machine.frame.module.name)
     given = dict(zip(names[len(names) - len(defaults or []) :], defaults or [], strict=True))
     make_named_tuple(machine, cls, names, given)
-    return cls
-
-
-# --- contextlib ---
-
-
-@function("contextlib.contextmanager")
-def _contextmanager(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    target = arguments[0]
-
-    def make(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        stream = machine.call(target, given, named)
-        manager = machine.instance(_manager_class(machine))
-        manager.content["stream"] = stream
-        manager.content["catches"] = Const(_catches(target))
-        return manager
-
-    return Builtin(f"contextmanager of {target!r}", make)
-
-
-def _manager_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.ContextManager")
-    assert isinstance(cls, Class)
-    return cls
-
-
-@maker("preflight.ContextManager")
-def _make_manager(machine: Machine) -> Value:
-    cls = Class("_GeneratorContextManager", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
-    cls.content["__enter__"] = Builtin("__enter__", _enter_stream)
-    cls.content["__exit__"] = Builtin("__exit__", _exit_stream)
-    cls.content["__call__"] = Builtin("__call__", lambda machine, given, named: given[1])
-    return cls
-
-
-def _enter_stream(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    manager = arguments[0]
-    assert isinstance(manager, Instance)
-    stream = manager.content["stream"]
-    if not isinstance(stream, Stream):
-        machine.may_raise("a context manager that is not known")
-        return machine.unknown("what a context manager gives")
-    try:
-        item = advance(machine, stream)
-    except Unclear as unclear:
-        machine.may_raise(str(unclear))
-        return machine.unknown(str(unclear))
-    if item is None:
-        machine.fail("RuntimeError", "generator didn't yield")
-    return item
-
-
-def _exit_stream(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    manager, error = arguments[0], arguments[2]
-    assert isinstance(manager, Instance)
-    stream = manager.content["stream"]
-    if isinstance(error, Const) and error.value is None:
-        if isinstance(stream, Stream):
-            try:
-                advance(machine, stream)
-            except Unclear as unclear:
-                machine.may_raise(str(unclear))
-        return FALSE
-    # an exception is thrown into the generator: one that has no handler around its yield lets it pass
-    catches = manager.content["catches"]
-    if isinstance(catches, Const) and not catches.value:
-        return FALSE
-    return machine.unknown("whether a context manager swallows an exception")
-
-
-def _catches(target: Value) -> bool:
-    """Whether a handler around a yield of a generator may swallow an exception: one that surely raises does not."""
-    import ast
-
-    if not isinstance(target, Function):
-        return True
-    for inner in ast.walk(target.node):
-        if not (isinstance(inner, ast.Try) and any(holds_yield(statement) for statement in inner.body)):
-            continue
-        if not all(isinstance(handler.body[-1], ast.Raise) and not _leaves(handler) for handler in inner.handlers):
-            return True
-    return False
-
-
-def _leaves(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler may end before its last statement."""
-    import ast
-
-    return any(isinstance(inner, (ast.Return, ast.Break, ast.Continue, ast.Yield)) for inner in ast.walk(handler))
-
-
-@function("contextlib.nullcontext")
-def _nullcontext(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.instance(_null_class(machine))
-    made.content["result"] = arguments[0] if arguments else keywords.get("enter_result", NONE)
-    return made
-
-
-def _null_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.NullContext")
-    assert isinstance(cls, Class)
-    return cls
-
-
-@maker("preflight.NullContext")
-def _make_null(machine: Machine) -> Value:
-    cls = Class("nullcontext", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
-    cls.content["__enter__"] = Builtin("__enter__", lambda machine, given, named: machine.get(given[0], "result"))
-    cls.content["__exit__"] = Builtin("__exit__", lambda machine, given, named: FALSE)
-    return cls
-
-
-@function("contextlib.suppress")
-def _suppress(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.instance(_suppress_class(machine))
-    made.content["classes"] = machine.tuple(list(arguments))
-    return made
-
-
-def _suppress_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.Suppress")
-    assert isinstance(cls, Class)
-    return cls
-
-
-@maker("preflight.Suppress")
-def _make_suppress(machine: Machine) -> Value:
-    def leave(machine: Machine, given: Arguments, named: Keywords) -> Value:
-        if isinstance(given[1], Const):
-            return FALSE
-        answer = classes.is_subclass(machine, given[1], machine.get(given[0], "classes"))
-        return (
-            machine.unknown("whether an exception is swallowed")
-            if answer is Truth.MAYBE
-            else Const(answer is Truth.YES)
-        )
-
-    cls = Class("suppress", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
-    cls.content["__enter__"] = Builtin("__enter__", lambda machine, given, named: NONE)
-    cls.content["__exit__"] = Builtin("__exit__", leave)
     return cls
 
 

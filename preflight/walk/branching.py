@@ -1,0 +1,107 @@
+"""Conditions: one that is not known takes both arms."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from preflight.walk import narrowing
+from preflight.walk.naming import why
+from preflight.walk.outcomes import (
+    NEXT,
+    Condition,
+    Outcome,
+    run_arm,
+    settle,
+)
+from preflight.walk.truth import Truth
+from preflight.walk.values import Class, Function, Instance, Perhaps, Store, Value
+
+if TYPE_CHECKING:
+    from preflight.walk.frames import Frame
+    from preflight.walk.machine import Machine
+
+
+def named_values(frame_: Frame, test: ast.expr) -> tuple[tuple[str, Value], ...]:
+    """The names and attribute chains in a condition with what they hold, for messages; nothing is called for it."""
+    found: dict[str, Value] = {}
+
+    def look(node: ast.expr) -> Value | None:
+        if isinstance(node, ast.Name):
+            frame: Frame | None = frame_
+            while frame is not None:
+                value = frame.content.get(node.id)
+                if value is not None:
+                    return value
+                if frame.closure is None or frame.kind == "module":
+                    return None
+                frame = frame.closure
+            return None
+        if isinstance(node, ast.Attribute):
+            owner = look(node.value)
+            if isinstance(owner, (Instance, Class)):
+                return owner.content.get(node.attr)
+        return None
+
+    todo: list[ast.AST] = [test]
+    while todo and len(found) < 6:
+        node = todo.pop(0)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            value = look(node)
+            if (
+                value is not None
+                and not isinstance(value, (Function, Class))
+                and not (isinstance(value, Store) and isinstance(node, ast.Name) and isinstance(value, Instance))
+            ):
+                found[ast.unparse(node)] = value.value if isinstance(value, Perhaps) else value
+            continue
+        if isinstance(node, ast.Call):
+            todo = [*node.args, *todo]
+            continue
+        todo = [*ast.iter_child_nodes(node), *todo]
+    return tuple(found.items())
+
+
+def execute_if(machine: Machine, node: ast.If) -> Outcome:
+    frame = machine.frame
+    truth = machine.truth(machine.evaluate(node.test))
+    if truth is Truth.MAYBE:
+        return either(
+            machine,
+            node,
+            lambda: narrowed(machine, node.test, True, lambda: machine.execute(node.body)),
+            lambda: narrowed(machine, node.test, False, lambda: machine.execute(node.orelse)),
+        )
+    taken = truth is Truth.YES
+    body = node.body if taken else node.orelse
+    if not body:
+        return NEXT
+    frame.node = node
+    frame.conditions.append(condition(machine, node.test, taken))
+    try:
+        return machine.execute(body)
+    finally:
+        frame.conditions.pop()
+
+
+def condition(machine: Machine, test: ast.expr, taken: bool) -> Condition:
+    """A decided condition, for the trail; its values are looked up only when a raise asks for them."""
+    return Condition(machine.place(test), test, taken)
+
+
+def narrowed(machine: Machine, test: ast.expr, wanted: bool, body: Callable[[], Outcome]) -> Outcome:
+    narrowing.narrow(machine, test, wanted)
+    return body()
+
+
+def either(machine: Machine, node: ast.stmt, left: Callable[[], Outcome], right: Callable[[], Outcome]) -> Outcome:
+    machine.arm_ends.append(min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-1:]]))
+    try:
+        arms = run_arm(machine, left)
+        machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
+        arms += run_arm(machine, right)
+    finally:
+        machine.arm_ends.pop()
+    machine.frame.node = node
+    return settle(machine, arms, why(machine, node))
