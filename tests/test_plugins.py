@@ -224,18 +224,46 @@ def test_what_certainly_runs(site, repo, body, loads):
         ),
         "plug/a.py": "", "plug/more.py": "def go():\n    import plug.a\n", "pyproject.toml": ENTRY,
     })  # fmt: skip
-    loaded = Program(opened(site)).loaded_of_plugins
-    assert loaded is not None
-    assert ("plug.a" in loaded) is loads
+    run = Program(opened(site)).plugin_run
+    assert run is not None
+    assert ("plug.a" in run.loaded) is loads
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        ("from vllm.engine import gone", "E"),
+        ("start()", "E"),
+        ("with suppress(ImportError):\n        from vllm.engine import gone", None),
+        ("try:\n        from vllm.engine import gone\n    except ImportError:\n        pass", None),
+        ("if input():\n        from vllm.engine import gone", "W"),
+        ("if input():\n        return\n    from vllm.engine import gone", "W"),
+    ],
+)
+def test_an_import_that_the_entry_point_comes_to(site, repo, tmp_path, body, severity):
+    lay_out(repo, {
+        "plug/__init__.py": (
+            "from contextlib import suppress\n\n\ndef start():\n    from vllm.engine import gone as other\n\n\n"
+            f"def register():\n    {body}\n"
+        ),
+        "pyproject.toml": ENTRY,
+    })  # fmt: skip
+    found = [(line, severity) for _, severity, _, line in findings(opened(site), tmp_path)]
+    started = (5, "E" if body == "start()" else "W")
+    if body == "start()":
+        assert found == [started]
+    else:
+        assert started in found
+        assert [one for line, one in found if line != 5] == ([severity] if severity else [])
 
 
 def test_a_try_that_is_only_for_a_missing_vllm(site, repo):
     text = "try:\n    from . import a\nexcept ModuleNotFoundError as error:\n    if error.name != {}:\n        raise\n    a = None\n"
     for name, loads in (("'vllm'", True), ("'torch'", False)):
         lay_out(repo, {"plug/__init__.py": text.format(name), "plug/a.py": "", "pyproject.toml": ENTRY})
-        loaded = Program(opened(site)).loaded_of_plugins
-        assert loaded is not None
-        assert ("plug.a" in loaded) is loads
+        run = Program(opened(site)).plugin_run
+        assert run is not None
+        assert ("plug.a" in run.loaded) is loads
 
 
 def test_a_folder_called_vllm_in_another_package_is_no_copy_of_the_tree(site, repo):

@@ -42,7 +42,8 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
     caught = problem.caught
     if caught is Truth.YES or moment.handler:
         return None
-    certain = moment.certain and caught is Truth.NO and not problem.function
+    uncaught = moment.certain and caught is Truth.NO
+    certain = uncaught and (not problem.function or subjects.is_run(subject, problem.item.statement_line))
     own = subjects.of_tree(missing)
     if own and is_set_elsewhere(program, missing):
         return None

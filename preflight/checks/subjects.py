@@ -95,8 +95,15 @@ class Subjects:
         entered, what it loads then."""
         if subject.standing is not Standing.OUTSIDE or not self._program.finder.is_plugin(subject.module.name):
             return True
-        loaded = self._program.loaded_of_plugins
-        return loaded is None or subject.module.name in loaded
+        run = self._program.plugin_run
+        return run is None or subject.module.name in run.loaded
+
+    def is_run(self, subject: Subject, line: int) -> bool:
+        """Whether every launch comes to an import statement in a function of a plug-in."""
+        if subject.standing is not Standing.OUTSIDE:
+            return False
+        run = self._program.plugin_run
+        return run is not None and (subject.module.name, line) in run.imports
 
     def caused(self, missing: Missing) -> bool:
         """Whether a missing module or name is missing because of a patched file."""

@@ -25,7 +25,8 @@ _DEEPEST = 30
 
 
 class PluginRun:
-    """The start of a plug-in. ``loaded`` are the modules that it certainly imports, if nothing has raised before."""
+    """The start of a plug-in. ``loaded`` are the modules that it certainly imports, if nothing has raised before, and
+    ``imports`` the import statements of its functions that it certainly comes to, as (module, line)."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -33,6 +34,7 @@ class PluginRun:
         self._entered: set[tuple[str, int, str]] = set()
         self._depth = 0
         self.loaded: set[str] = set()
+        self.imports: set[tuple[str, int]] = set()
 
     def enter(self, points: Iterable[EntryPoint]) -> None:
         """Load entry points as vLLM does."""
@@ -141,6 +143,7 @@ class PluginRun:
         return True, None
 
     def _imports(self, module: Module, node: ast.Import | ast.ImportFrom, names: dict[str, object]) -> None:
+        self.imports.add((module.name, node.lineno))
         for alias in node.names:
             if isinstance(node, ast.Import):
                 self.load(alias.name)
@@ -189,16 +192,16 @@ def _may_leave(statement: ast.stmt) -> bool:
     return any(isinstance(node, (ast.Return, ast.Raise)) for node in ast.walk(statement))
 
 
-def certainly_loaded(program: Program) -> frozenset[str] | None:
-    """The modules of plug-ins that every launch loads; None where nothing says how a plug-in is entered, so that who
-    loads its modules is not known."""
+def start_of_plugins(program: Program) -> PluginRun | None:
+    """What every launch runs of the plug-ins; None where nothing says how a plug-in is entered, so that who loads its
+    modules is not known."""
     points = [point for point in program.tree.entry_points if _is_entered_by_vllm(point)]
     points = [point for point in points if program.finder.is_plugin(point.module)]
     if not points:
         return None
     run = PluginRun(program)
     run.enter(points)
-    return frozenset(run.loaded)
+    return run
 
 
 def _is_entered_by_vllm(point: EntryPoint) -> bool:

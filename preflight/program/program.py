@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from preflight.program.lazy_packages import LazyPackages
     from preflight.program.model_info import ModelInfos
     from preflight.program.platforms import Platforms
+    from preflight.program.plugin_run import PluginRun
     from preflight.program.registry import RegistryReader
     from preflight.program.texts import Texts
     from preflight.program.version_gates import VersionGates
@@ -98,11 +99,11 @@ class Program:
         return VersionGates(self, self.environment)
 
     @cached_property
-    def loaded_of_plugins(self) -> frozenset[str] | None:
-        """The modules of plug-ins that every launch loads; None if nothing says how they are entered."""
-        from preflight.program.plugin_run import certainly_loaded
+    def plugin_run(self) -> PluginRun | None:
+        """What every launch runs of the plug-ins; None if nothing says how they are entered."""
+        from preflight.program.plugin_run import start_of_plugins
 
-        return certainly_loaded(self)
+        return start_of_plugins(self)
 
     @cached_property
     def registry_reader(self) -> RegistryReader:
