@@ -360,3 +360,22 @@ def test_commands_of_sed(script, extended):
         assert script == "s/[/]/x/"
         return
     assert made == run.stdout
+
+
+def test_a_folder_that_a_script_deletes_is_gone(site, repo):
+    write(repo / "p.py", b'import os, shutil, vllm\nshutil.rmtree(os.path.join(os.path.dirname(vllm.__file__), "sub"))\n')
+    tree = opened(site, "p.py")
+    assert not tree.exists("vllm/sub/other.py")
+    assert tree.exists("vllm/toy.py")
+
+
+@pytest.mark.parametrize(("word", "finds"), [("PY", True), ("'PY'", False)])
+def test_the_variables_of_a_heredoc_are_those_of_the_shell_unless_its_word_is_quoted(site, repo, word, finds):
+    text = (
+        "SP=/usr/lib/python3.12/site-packages/vllm\n"
+        f"python3 - <<{word}\nimport pathlib\np = pathlib.Path('$SP/toy.py')\n"
+        "p.write_text(p.read_text().replace('limit = 3', 'limit = 4'))\nPY\n"
+    )
+    write(repo / "p.sh", text.encode())
+    tree = opened(site, "p.sh")
+    assert (b"limit = 4" in tree.read("vllm/toy.py")) is finds

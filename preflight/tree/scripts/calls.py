@@ -215,6 +215,15 @@ class Calls(Opened, Methods):
         ):
             self.files.write(self.files.place(str(arguments[0])), None)
             return None
+        if (
+            name == "shutil.rmtree"
+            and arguments
+            and isinstance(arguments[0], (str, PurePosixPath))
+            and self.files.remove_folder(self.files.place(str(arguments[0])))
+        ):
+            return None
+        if name in ("os.system", "os.popen") and any(TREE in str(value) for value in arguments):
+            raise GaveUp(f"what a command does to the tree is not known: `{ast.unparse(node)[:60]}`", self.line)
         if name in ("glob.glob", "glob.iglob") and len(arguments) == 1 and isinstance(arguments[0], str):
             found_paths = self.files.matching(arguments[0])
             return Unknown("what the pattern finds is not known") if found_paths is None else found_paths

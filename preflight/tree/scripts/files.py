@@ -96,6 +96,13 @@ class Files:
             return True if place.text == TREE else None
         return any(name.startswith(place.tree + "/") for name in self._names)
 
+    def remove_folder(self, place: Place) -> bool:
+        """Delete what is in a folder of the tree; whether there is one."""
+        inside = [name for name in self._names if place.tree is not None and name.startswith(place.tree + "/")]
+        for name in inside:
+            self.written[name] = None
+        return bool(inside)
+
     def is_unknown(self, place: Place) -> bool:
         """Whether nobody can say from here what is at this path."""
         return place.tree is None and self.data(place) is None

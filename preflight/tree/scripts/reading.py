@@ -38,6 +38,7 @@ _WRITES = frozenset(
         "move",
         "remove",
         "unlink",
+        "rmtree",
     }
 )
 
@@ -68,7 +69,9 @@ def _is_docker(file: Given) -> bool:
 
 def may_patch(data: bytes) -> bool:
     """Whether a Python file may be a patch script: it names a place in vLLM's folder, and it writes files."""
-    if b"vllm" not in data or not re.search(rb"\bwrite|\bcopy|\breplace\b|\bmove\b|\bremove\b|\bunlink\b", data):
+    if b"vllm" not in data or not re.search(
+        rb"\bwrite|\bcopy|\breplace\b|\bmove\b|\bremove\b|\bunlink\b|\brmtree\b", data
+    ):
         return False
     try:
         tree = ast.parse(data)
@@ -93,7 +96,13 @@ def may_patch(data: bytes) -> bool:
 
 def _edits(data: bytes) -> bool:
     """Whether a script that was not followed to its end replaces text, as one that patches does."""
-    return re.search(rb"\.replace\(|\bre\.subn?\(|\.sub\(|\.write_text\(|\bshutil\.(?:copy|move)", data) is not None
+    return (
+        re.search(
+            rb"\.replace\(|\bre\.subn?\(|\.sub\(|\.write_text\(|\bshutil\.(?:copy|move|rmtree)|\bunlink\(|\bos\.remove\(",
+            data,
+        )
+        is not None
+    )
 
 
 def follow_scripts(

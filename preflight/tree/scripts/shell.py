@@ -93,7 +93,7 @@ class _Shell(ShellCommands):
                     else:
                         self.lines(body, begin, strict=True)
                 else:
-                    whole = Logical(logical.line, rest, logical.heredocs)
+                    whole = Logical(logical.line, rest, logical.heredocs, logical.literal)
                     self._run(commands(whole, self._variables), strict=True)
                 self._folder = folder
 

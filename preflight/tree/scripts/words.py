@@ -36,6 +36,8 @@ class Logical:
     line: int
     text: str
     heredocs: tuple[tuple[str, int], ...]
+    #: of each heredoc, whether its text is taken as it stands: its word is quoted
+    literal: tuple[bool, ...] = ()
 
 
 def logical_lines(text: str, first_line: int = 1) -> Iterator[Logical]:
@@ -52,6 +54,7 @@ def logical_lines(text: str, first_line: int = 1) -> Iterator[Logical]:
             whole = whole if nxt.lstrip().startswith("#") else whole[:-1] + "\n" + nxt
         at += 1
         heredocs: list[tuple[str, int]] = []
+        literal: list[bool] = []
         for match in _HEREDOC.finditer(whole):
             begin = at
             strip = bool(match[1])
@@ -59,15 +62,19 @@ def logical_lines(text: str, first_line: int = 1) -> Iterator[Logical]:
                 at += 1
             body = [line.lstrip("\t") if strip else line for line in lines[begin:at]]
             heredocs.append(("".join(line + "\n" for line in body), first_line + begin))
+            literal.append(bool(match[2]))
             at += 1
         if whole.strip() and not whole.lstrip().startswith("#"):
-            yield Logical(first_line + start, whole, tuple(heredocs))
+            yield Logical(first_line + start, whole, tuple(heredocs), tuple(literal))
 
 
 def commands(logical: Logical, variables: Mapping[str, str]) -> list[Command]:
     """The simple commands of a line. Raises ValueError for a quote that is not closed."""
     found: list[Command] = [Command(logical.line)]
-    heredocs = list(logical.heredocs)
+    heredocs = [
+        (text if literal else _expanded(text, variables), line)
+        for (text, line), literal in zip(logical.heredocs, logical.literal, strict=True)
+    ]
     text = _HEREDOC.sub(" \ue001 ", logical.text)
     redirect: str | None = None
     for kind, word, line in _words(text, logical.line, variables):
@@ -93,6 +100,23 @@ def commands(logical: Logical, variables: Mapping[str, str]) -> list[Command]:
                 current.line = line
             current.words.append(word)
     return [one for one in found if one.words or one.targets]
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    """The text of a heredoc whose word is not quoted."""
+    made: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at] == "\\" and text[at + 1 : at + 2] in ("$", "`", "\\"):
+            made.append(text[at + 1])
+            at += 2
+        elif text[at] in "$`":
+            value, at = _expansion(text, at, variables)
+            made.append(value)
+        else:
+            made.append(text[at])
+            at += 1
+    return "".join(made)
 
 
 def _words(text: str, line: int, variables: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
