@@ -363,7 +363,9 @@ def test_commands_of_sed(script, extended):
 
 
 def test_a_folder_that_a_script_deletes_is_gone(site, repo):
-    write(repo / "p.py", b'import os, shutil, vllm\nshutil.rmtree(os.path.join(os.path.dirname(vllm.__file__), "sub"))\n')
+    write(
+        repo / "p.py", b'import os, shutil, vllm\nshutil.rmtree(os.path.join(os.path.dirname(vllm.__file__), "sub"))\n'
+    )
     tree = opened(site, "p.py")
     assert not tree.exists("vllm/sub/other.py")
     assert tree.exists("vllm/toy.py")

@@ -42,7 +42,7 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
         judged = _judge(arguments, settings, place)
         if not judged.failed:
             refuse_parts(judged.tree)
-        would = f"{_counted(len(judged.plan.contents))} would be written; nothing was"
+        would = "nothing would be written" if judged.failed and not arguments.force else _would(judged)
         return _told(arguments, settings, judged.report, would)
     with opened(place.root, _say) as store:
         judged = _judge(arguments, settings, place)
@@ -51,6 +51,10 @@ def run_apply_command(arguments: argparse.Namespace) -> int:
         else:
             sentence = _write(store, place, judged)
     return _told(arguments, settings, judged.report, sentence)
+
+
+def _would(judged: _Judged) -> str:
+    return f"{_counted(len(judged.plan.contents))} would be written; nothing was"
 
 
 def run_restore_command(arguments: argparse.Namespace) -> int:

@@ -153,7 +153,9 @@ def _spelt(exit: Exit) -> str | None:
 def _given(exit: Exit) -> str | None:
     """Which flags the values come from, and which keys of a file."""
     flags = _flags(exit)
-    files = list(dict.fromkeys(f"{part} is {_shown(value)}" for part, value in _origins(exit) if ".json: " in part))
+    # of a value that was computed, what the file says is another one
+    said = (f"{part} is {_shown(value)}" if part == value.origin else part for part, value in _origins(exit))
+    files = list(dict.fromkeys(text for text in said if ".json: " in text))
     if flags:
         fixed = f" ({', '.join(files)})" if files else ""
         return f"change {' or '.join(flags)}{fixed}"
