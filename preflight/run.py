@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
+from preflight.collector import uncollected
 from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
 from preflight.tree.cachedir import cache_folder
@@ -93,24 +94,26 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
             program[0].environment = dict(item.split("=", 1) for item in given if "=" in item)
         return program[0]
 
-    launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
-    if launch is not None:
-        program_of_tree().environment = launch.environment
-    paths = _paths(tree, request.options)
-    context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
     faults: list[Fault] = []
-    undecided: list[Undecided] = [*tree.undecided, *unread]
+    undecided: list[Undecided] = list(tree.undecided)
     notes = list(tree.notes)
-    for check in all_checks():
-        if not any(rule.check in check.ids for rule in active):
-            continue
-        for item in check.run(context):
-            if isinstance(item, Undecided):
-                undecided.append(item)
-            elif isinstance(item, Note):
-                notes.append(item.text)
-            else:
-                faults.append(item)
+    with uncollected():
+        launch, launch_facts, unread = _read_launch(request.launch, environ, tree, program_of_tree)
+        if launch is not None:
+            program_of_tree().environment = launch.environment
+        undecided += unread
+        paths = _paths(tree, request.options)
+        context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
+        for check in all_checks():
+            if not any(rule.check in check.ids for rule in active):
+                continue
+            for item in check.run(context):
+                if isinstance(item, Undecided):
+                    undecided.append(item)
+                elif isinstance(item, Note):
+                    notes.append(item.text)
+                else:
+                    faults.append(item)
 
     by_check = {rule.check: rule for rule in active}
     by_code = {rule.code: rule for rule in active}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from preflight.collector import uncollected
 from preflight.errors import TreeError, UsageError
 from preflight.interfaces.data import InterfacesReport, MemberOrigin, MissingMember, ModelRow
 from preflight.model import Span
@@ -28,13 +28,8 @@ def interfaces_report(program: Program, names: Sequence[str] = ()) -> Interfaces
     registered classes that claim it. Raises UsageError for a name that the tree does not have, with the nearest names,
     and TreeError for a tree whose registry cannot be read.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # a whole registry makes some million small objects, and none of them is garbage
-    try:
+    with uncollected():
         return _Reporter(program).report(names)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class _Reporter:

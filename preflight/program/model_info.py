@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
@@ -34,35 +37,51 @@ class ModelInfo:
     eagle3: Flag
     error: str | None = None
 
-    def flag(self, name: str) -> Flag | None:
-        """The flag of this name."""
-        return next((flag for flag in self.flags if flag.name == name), None)
-
 
 class ModelInfos:
     """Asks the predicates of one program."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._info_class: Class | None = None
-        self._predicate: Value = None
-        self._found = False
+
+    @cached_property
+    def _info_class(self) -> Class | None:
+        definition = self._program.registry_reader.definition()
+        found = self._program.find_class(definition.module, MODEL_INFO) if definition is not None else None
+        return found if isinstance(found, Class) else None
+
+    @cached_property
+    def _predicate(self) -> Value:
+        predicate: Value = None
+        for symbol in self._program.symbols(EAGLE3_PREDICATE):  # searches the whole tree
+            predicate = self._program.evaluator.of_definition(symbol)
+        return predicate
 
     def info(self, cls: Class) -> ModelInfo:
-        """The info of a class, as ``_ModelInfo.from_model_cls`` would make it."""
-        self._find()
+        """The info of a class, as ``_ModelInfo.from_model_cls`` would make it, and whether it supports EAGLE-3."""
+        with self._asking():
+            eagle3 = self._eagle3(cls)
+            flags, error = self._flags(cls)
+        return ModelInfo(flags, eagle3, error)
+
+    def flags(self, cls: Class) -> tuple[tuple[Flag, ...], str | None]:
+        """The fields of the info alone, and the error that the tree's own function ends in, if it does."""
+        with self._asking():
+            return self._flags(cls)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
         calls = self._program.evaluator.calls
         calls.known = {}  # predicates only look at the class, and many of them ask one another
         try:
-            return self._info(cls)
+            yield
         finally:
             calls.known = None
 
-    def _info(self, cls: Class) -> ModelInfo:
-        eagle3 = self._eagle3(cls)
+    def _flags(self, cls: Class) -> tuple[tuple[Flag, ...], str | None]:
         names = self.field_names()
         if self._info_class is None:
-            return ModelInfo((), eagle3, None)
+            return (), None
         evaluator = self._program.evaluator
         maker = self._info_class
 
@@ -74,28 +93,16 @@ class ModelInfos:
             made = evaluator.ask(run)
         except Raised as raised:
             where = f" ({raised.path}:{raised.line})" if raised.path else ""
-            return ModelInfo(tuple(Flag(name, None, str(raised)) for name in names), eagle3, f"{raised}{where}")
+            return tuple(Flag(name, None, str(raised)) for name in names), f"{raised}{where}"
         if not isinstance(made, Instance):
             reason = made.reason if isinstance(made, Unknown) else f"{MODEL_INFO_MAKER} makes no {MODEL_INFO}"
-            return ModelInfo(tuple(Flag(name, None, reason) for name in names), eagle3, None)
-        return ModelInfo(tuple(_flag(name, made.attributes.get(name)) for name in names), eagle3, None)
+            return tuple(Flag(name, None, reason) for name in names), None
+        return tuple(_flag(name, made.attributes.get(name)) for name in names), None
 
     def field_names(self) -> tuple[str, ...]:
         """The fields of the tree's model info, in order."""
-        self._find()
         fields = self._info_class.dataclass_fields() if self._info_class is not None else None
         return tuple(field.name for field in fields.fields) if fields is not None else ()
-
-    def _find(self) -> None:
-        if self._found:
-            return
-        self._found = True
-        definition = self._program.registry_reader.definition()
-        if definition is not None:
-            found = self._program.find_class(definition.module, MODEL_INFO)
-            self._info_class = found if isinstance(found, Class) else None
-        for symbol in self._program.symbols(EAGLE3_PREDICATE):
-            self._predicate = self._program.evaluator.of_definition(symbol)
 
     def _eagle3(self, cls: Class) -> Flag:
         if self._predicate is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from preflight.collector import uncollected
 
 T = TypeVar("T")
 
@@ -20,16 +21,11 @@ def run_deep(work: Callable[[], T]) -> T:
     errors: list[BaseException] = []
 
     def run() -> None:
-        # a walk makes many small objects that live until its end: the cyclic collector would only look at them again
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            if collecting:
-                gc.enable()
+        with uncollected():
+            try:
+                results.append(work())
+            except BaseException as error:
+                errors.append(error)
 
     recursion, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
     sys.setrecursionlimit(max(recursion, _RECURSION))

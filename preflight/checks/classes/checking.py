@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator
 
 from preflight.checks.classes.attributes import check_attributes
@@ -22,16 +21,6 @@ from preflight.model import Fault, Severity, Undecided
 
 def checked(context: Context) -> Iterator[Fault | Undecided]:
     """The faults of the classes of a run. Raises UsageError for a ``--require`` that this tree cannot answer."""
-    collecting = gc.isenabled()
-    gc.disable()  # syntax trees are some million objects, and none of them is garbage
-    try:
-        yield from _checked(context)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _checked(context: Context) -> Iterator[Fault | Undecided]:
     survey = survey_of(context)
     demanded = dict[_Place, Fault]()
     for item in check_required(survey):

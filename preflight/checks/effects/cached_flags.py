@@ -82,11 +82,12 @@ def _difference(program: Program, before: Program, cls: Class) -> str | None:
     old = before.find_class(cls.module, cls.qualname)
     if not isinstance(old, Class):
         return None
-    was, now = before.model_infos.info(old), program.model_infos.info(cls)
-    if was.error is not None or now.error is not None:
+    (were, error), (are, other_error) = before.model_infos.flags(old), program.model_infos.flags(cls)
+    if error is not None or other_error is not None:
         return None
-    for flag in now.flags:
-        known = was.flag(flag.name)
+    by_name = {flag.name: flag for flag in were}
+    for flag in are:
+        known = by_name.get(flag.name)
         if known is not None and not known.reason and not flag.reason and known.value != flag.value:
             return f"{flag.name} (was {known.value}, is {flag.value})"
     return None
