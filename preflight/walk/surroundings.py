@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import texts
 from preflight.walk.assumptions import PLATFORM, Assumptions
-from preflight.walk.library.registry import Library
+from preflight.walk.library.registry import Library, library_class
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
 from preflight.walk.remote import load_class
@@ -222,8 +222,7 @@ def _group(kind: str) -> Implementation:
         known = made_groups.get(size)
         if known is not None:
             return known
-        cls = Class("GroupCoordinator", (machine.natives.object,), 0, module="vllm.distributed")
-        cls.mro = (cls, machine.natives.object)
+        cls = library_class("GroupCoordinator", machine.natives.object, "vllm.distributed")
         made = made_groups[size] = Instance(cls, 0)
         made.loose = "a group of processes"
         if size is not None:

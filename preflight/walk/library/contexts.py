@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from preflight.walk import classes
 from preflight.walk.generators import Unclear, holds_yield
 from preflight.walk.iteration import advance
-from preflight.walk.library.registry import function, maker
+from preflight.walk.library.registry import function, library_class, maker
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     FALSE,
     NONE,
     Builtin,
-    Class,
     Const,
     Function,
     Instance,
@@ -36,7 +35,7 @@ def _contextmanager(machine: Machine, arguments: Arguments, keywords: Keywords) 
 
     def make(machine: Machine, given: Arguments, named: Keywords) -> Value:
         stream = machine.call(target, given, named)
-        manager = machine.instance(_manager_class(machine))
+        manager = machine.instance(machine.library.external_class(machine, "preflight.ContextManager"))
         manager.content["stream"] = stream
         manager.content["catches"] = Const(_catches(target))
         return manager
@@ -44,16 +43,9 @@ def _contextmanager(machine: Machine, arguments: Arguments, keywords: Keywords) 
     return Builtin(f"contextmanager of {target!r}", make)
 
 
-def _manager_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.ContextManager")
-    assert isinstance(cls, Class)
-    return cls
-
-
 @maker("preflight.ContextManager")
 def _make_manager(machine: Machine) -> Value:
-    cls = Class("_GeneratorContextManager", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("_GeneratorContextManager", machine.natives.object, "contextlib")
     cls.content["__enter__"] = Builtin("__enter__", _enter_stream)
     cls.content["__exit__"] = Builtin("__exit__", _exit_stream)
     cls.content["__call__"] = Builtin("__call__", lambda machine, given, named: given[1])
@@ -118,21 +110,14 @@ def _leaves(handler: ast.ExceptHandler) -> bool:
 
 @function("contextlib.nullcontext")
 def _nullcontext(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.instance(_null_class(machine))
+    made = machine.instance(machine.library.external_class(machine, "preflight.NullContext"))
     made.content["result"] = arguments[0] if arguments else keywords.get("enter_result", NONE)
     return made
 
 
-def _null_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.NullContext")
-    assert isinstance(cls, Class)
-    return cls
-
-
 @maker("preflight.NullContext")
 def _make_null(machine: Machine) -> Value:
-    cls = Class("nullcontext", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("nullcontext", machine.natives.object, "contextlib")
     cls.content["__enter__"] = Builtin("__enter__", lambda machine, given, named: machine.get(given[0], "result"))
     cls.content["__exit__"] = Builtin("__exit__", lambda machine, given, named: FALSE)
     return cls
@@ -140,15 +125,9 @@ def _make_null(machine: Machine) -> Value:
 
 @function("contextlib.suppress")
 def _suppress(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    made = machine.instance(_suppress_class(machine))
+    made = machine.instance(machine.library.external_class(machine, "preflight.Suppress"))
     made.content["classes"] = machine.tuple(list(arguments))
     return made
-
-
-def _suppress_class(machine: Machine) -> Class:
-    cls = machine.library.external(machine, "preflight.Suppress")
-    assert isinstance(cls, Class)
-    return cls
 
 
 @maker("preflight.Suppress")
@@ -163,8 +142,7 @@ def _make_suppress(machine: Machine) -> Value:
             else Const(answer is Truth.YES)
         )
 
-    cls = Class("suppress", (machine.natives.object,), 0, module="contextlib")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("suppress", machine.natives.object, "contextlib")
     cls.content["__enter__"] = Builtin("__enter__", lambda machine, given, named: NONE)
     cls.content["__exit__"] = Builtin("__exit__", leave)
     return cls

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import classes, equality, subscripts
 from preflight.walk.library.forms import annotated_names, evaluate
-from preflight.walk.library.registry import function, maker
+from preflight.walk.library.registry import function, library_class, maker
 from preflight.walk.values import (
     FALSE,
     NONE,
@@ -50,17 +50,14 @@ class Field:
 
 @maker("dataclasses.MISSING")
 def _missing(machine: Machine) -> Value:
-    cls = Class("_MISSING_TYPE", (machine.natives.object,), 0, module="dataclasses")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("_MISSING_TYPE", machine.natives.object, "dataclasses")
     cls.notes["singleton"] = True
     return machine.instance(cls)
 
 
 @maker("dataclasses.Field")
 def _field_class(machine: Machine) -> Value:
-    cls = Class("Field", (machine.natives.object,), 0, module="dataclasses")
-    cls.mro = (cls, machine.natives.object)
-    return cls
+    return library_class("Field", machine.natives.object, "dataclasses")
 
 
 @maker("dataclasses.FrozenInstanceError")
@@ -72,9 +69,8 @@ def _frozen_error(machine: Machine) -> Value:
 
 @function("dataclasses.field")
 def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    cls = machine.library.external(machine, "dataclasses.Field")
+    cls = machine.library.external_class(machine, "dataclasses.Field")
     missing = machine.library.external(machine, "dataclasses.MISSING")
-    assert isinstance(cls, Class)
     made = machine.instance(cls)
     made.content.update(
         {
@@ -318,8 +314,7 @@ def _accepting(cls: Class):  # noqa: ANN202 - an Implementation
 def field_value(machine: Machine, made: Field) -> Value:
     """The ``dataclasses.Field`` object of a field, its type evaluated when it is read."""
     missing = machine.library.external(machine, "dataclasses.MISSING")
-    cls = machine.library.external(machine, "dataclasses.Field")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "dataclasses.Field")
     if "type" not in cls.content:
         cls.content["type"] = Descriptor("property", Builtin("type", _field_type))
     value = machine.instance(cls)
@@ -436,8 +431,7 @@ def _replace(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
 
 @maker("typing.NamedTuple")
 def _named_tuple(machine: Machine) -> Value:
-    cls = Class("NamedTuple", (machine.natives.object,), 0, module="typing")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("NamedTuple", machine.natives.object, "typing")
 
     def on_subclass(machine: Machine, made: Class, keywords: Keywords) -> None:
         if made.bases[0] is not cls:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.walk import classes, operands, subscripts, texts
-from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.truth import Truth
 from preflight.walk.values import Builtin, Class, Const, Descriptor, Function, Instance, Perhaps, Seq, Unknown, Value
 
@@ -54,11 +54,7 @@ for _name, _native in (("Enum", None), ("IntEnum", "int"), ("StrEnum", "str"), (
 @maker("enum.EnumMeta", "enum.EnumType")
 def _metaclass(machine: Machine) -> Value:
     """The metaclass of enums, for those that derive from it and ask their base for a member."""
-    known = machine.library._made.get("preflight.EnumType")
-    if known is not None:
-        return known
-    cls = Class("EnumType", (machine.natives.type,), 0, module="enum")
-    cls.mro = (cls, *machine.natives.type.mro)
+    cls = library_class("EnumType", machine.natives.type, "enum")
 
     def get(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         enum, key = arguments
@@ -67,7 +63,6 @@ def _metaclass(machine: Machine) -> Value:
         return machine.unknown("a member of an enum that is not known")
 
     cls.content["__getitem__"] = Builtin("EnumType.__getitem__", get)
-    machine.library._made["preflight.EnumType"] = cls
     return cls
 
 
@@ -89,8 +84,7 @@ def _repr(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) 
 
 @function("enum.auto")
 def _auto(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    cls = machine.library.external(machine, "preflight.Auto")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "preflight.Auto")
     return machine.instance(cls)
 
 
@@ -98,9 +92,7 @@ MAKERS["preflight.Auto"] = lambda machine: _plain_class(machine)
 
 
 def _plain_class(machine: Machine) -> Class:
-    cls = Class("auto", (machine.natives.object,), 0, module="enum")
-    cls.mro = (cls, machine.natives.object)
-    return cls
+    return library_class("auto", machine.natives.object, "enum")
 
 
 @function("enum.unique", "enum.verify")

@@ -6,7 +6,7 @@ import ast
 import typing
 from typing import TYPE_CHECKING
 
-from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -152,9 +152,7 @@ def _protocol(machine: Machine) -> Value:
 
 
 def _marker(machine: Machine, name: str) -> Class:
-    cls = Class(name, (machine.natives.object,), 0, module="typing")
-    cls.mro = (cls, machine.natives.object)
-    return cls
+    return library_class(name, machine.natives.object, "typing")
 
 
 @function("typing.TypeVar", "typing.NewType")
@@ -235,8 +233,7 @@ def _shown_arguments(machine: Machine, form: Form) -> Value:
 def _wrapped(machine: Machine, argument: Value) -> Value:
     if not isinstance(argument, Const) or not isinstance(argument.value, str):
         return argument
-    cls = machine.library.external(machine, "typing.ForwardRef")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "typing.ForwardRef")
     made = machine.instance(cls)
     made.content["__forward_arg__"] = argument
     return made

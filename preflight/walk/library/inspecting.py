@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 from preflight.walk import classes
-from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
     FALSE,
@@ -35,12 +35,10 @@ Keywords = dict[str, Value]
 
 @maker("inspect.Parameter")
 def _parameter(machine: Machine) -> Value:
-    cls = Class("Parameter", (machine.natives.object,), 0, module="inspect")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("Parameter", machine.natives.object, "inspect")
     for name in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD"):
         cls.content[name] = Const(getattr(inspect.Parameter, name))
-    empty = Class("_empty", (machine.natives.object,), 0, module="inspect")
-    empty.mro = (empty, machine.natives.object)
+    empty = library_class("_empty", machine.natives.object, "inspect")
     cls.content["empty"] = empty
     return cls
 
@@ -71,8 +69,7 @@ def _signature(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
 
 
 def _made(machine: Machine, pairs: list[tuple[str, Value]]) -> Value:
-    cls = machine.library.external(machine, "preflight.Signature")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "preflight.Signature")
     made = machine.instance(cls)
     made.content["parameters"] = machine.dict([(Const(name), value) for name, value in pairs])
     return made
@@ -82,9 +79,7 @@ MAKERS["preflight.Signature"] = lambda machine: _plain(machine, "Signature")
 
 
 def _plain(machine: Machine, name: str) -> Class:
-    cls = Class(name, (machine.natives.object,), 0, module="inspect")
-    cls.mro = (cls, machine.natives.object)
-    return cls
+    return library_class(name, machine.natives.object, "inspect")
 
 
 def _written(machine: Machine, text: str) -> list[tuple[str, Value]]:
@@ -96,8 +91,7 @@ def _written(machine: Machine, text: str) -> list[tuple[str, Value]]:
 
 
 def _parameters(machine: Machine, target: Function) -> list[tuple[str, Value]]:
-    cls = machine.library.external(machine, "inspect.Parameter")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "inspect.Parameter")
     kinds = inspect.Parameter
     given = target.node.args
     positional = [*given.posonlyargs, *given.args]

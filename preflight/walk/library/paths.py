@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from preflight.walk import operands
-from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
-from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Value
+from preflight.walk.values import NONE, Builtin, Const, Instance, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -71,8 +71,7 @@ def open_file(machine: Machine, path: str) -> Value:
     if path not in machine.library.files.data:
         machine.may_raise(f"{path} is opened")
         return machine.unknown(f"the content of {path}")
-    cls = machine.library.external(machine, "preflight.File")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "preflight.File")
     made = machine.instance(cls)
     made.content["path"] = Const(path)
     return made
@@ -97,8 +96,7 @@ def _read_all(machine: Machine, path: str) -> Value:
 
 @maker("preflight.File")
 def _file_class(machine: Machine) -> Value:
-    cls = Class("TextIOWrapper", (machine.natives.object,), 0, module="_io")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("TextIOWrapper", machine.natives.object, "_io")
 
     def read(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
         path = arguments[0].content["path"] if isinstance(arguments[0], Instance) else NONE
@@ -231,15 +229,8 @@ _REPOSITORY = re.compile(r"(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b")
     "huggingface_hub.utils._validators.HFValidationError",
 )
 def _validation_error(machine: Machine) -> Value:
-    """The client's own class of ValueError, one under all its names."""
-    name = "huggingface_hub.errors.HFValidationError"
-    known = machine.library._made.get(name)
-    if known is None:
-        base = machine.natives.exception("ValueError")
-        cls = Class("HFValidationError", (base,), 0, module="huggingface_hub.errors")
-        cls.mro = (cls, *base.mro)
-        known = machine.library._made[name] = cls
-    return known
+    """The client's own class of ValueError."""
+    return library_class("HFValidationError", machine.natives.exception("ValueError"), "huggingface_hub.errors")
 
 
 def _is_folder(machine: Machine, repository: Value) -> bool:

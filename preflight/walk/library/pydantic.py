@@ -13,7 +13,7 @@ from preflight.walk.iteration import NotConcrete
 from preflight.walk.library.annotations import Checked, check, limits
 from preflight.walk.library.dataclass import Field, bind_fields, decorate, known_bool
 from preflight.walk.library.forms import annotated_names, evaluate
-from preflight.walk.library.registry import MAKERS, function, maker
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Exit, Raised
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -42,32 +42,18 @@ Keywords = dict[str, Value]
 
 @maker("pydantic.ValidationError", "pydantic_core.ValidationError", "pydantic_core._pydantic_core.ValidationError")
 def _validation_error(machine: Machine) -> Value:
-    made = machine.library._made.get("preflight.ValidationError")
-    if made is None:
-        cls = Class(
-            "ValidationError", (machine.natives.exception("ValueError"),), 0, module="pydantic_core._pydantic_core"
-        )
-        order = classes.linearize(cls)
-        assert order is not None
-        cls.mro = order
-        made = machine.library._made["preflight.ValidationError"] = cls
-    return made
+    base = machine.natives.exception("ValueError")
+    return library_class("ValidationError", base, "pydantic_core._pydantic_core")
 
 
 @maker("pydantic.fields.FieldInfo")
 def _field_info(machine: Machine) -> Value:
-    made = machine.library._made.get("preflight.FieldInfo")
-    if made is None:
-        cls = Class("FieldInfo", (machine.natives.object,), 0, module="pydantic.fields")
-        cls.mro = (cls, machine.natives.object)
-        made = machine.library._made["preflight.FieldInfo"] = cls
-    return made
+    return library_class("FieldInfo", machine.natives.object, "pydantic.fields")
 
 
 @maker("preflight.Undefined")
 def _undefined(machine: Machine) -> Value:
-    cls = Class("PydanticUndefinedType", (machine.natives.object,), 0, module="pydantic_core")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("PydanticUndefinedType", machine.natives.object, "pydantic_core")
     cls.notes["singleton"] = True
     return machine.instance(cls)
 
@@ -77,9 +63,7 @@ MAKERS["pydantic_core.PydanticUndefined"] = lambda machine: machine.library.exte
 
 @function("pydantic.Field", "pydantic.fields.Field", "pydantic.PrivateAttr")
 def _field(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-    cls = _field_info(machine)
-    assert isinstance(cls, Class)
-    made = machine.instance(cls)
+    made = machine.instance(machine.library.external_class(machine, "pydantic.fields.FieldInfo"))
     undefined = machine.library.external(machine, "preflight.Undefined")
     default = arguments[0] if arguments else keywords.get("default", undefined)
     if isinstance(default, Const) and default.value is Ellipsis:
@@ -439,11 +423,7 @@ def _core(machine: Machine, cls: Class, made: Field, annotation: Value, value: V
 
 @maker("pydantic.BaseModel", "pydantic.main.BaseModel")
 def _base_model(machine: Machine) -> Value:
-    made = machine.library._made.get("preflight.BaseModel")
-    if made is not None:
-        return made
-    cls = Class("BaseModel", (machine.natives.object,), 0, module="pydantic.main")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("BaseModel", machine.natives.object, "pydantic.main")
 
     def on_subclass(machine: Machine, child: Class, keywords: Keywords) -> None:
         # fields of models are not modelled: objects of them hold what is not known
@@ -457,7 +437,6 @@ def _base_model(machine: Machine) -> Value:
 
     cls.notes["on_subclass"] = on_subclass
     cls.notes["construct"] = construct
-    machine.library._made["preflight.BaseModel"] = cls
     return cls
 
 
@@ -467,8 +446,7 @@ def _base_model(machine: Machine) -> Value:
 @function("pydantic.TypeAdapter")
 def _type_adapter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     target = arguments[0]
-    cls = machine.library.external(machine, "preflight.TypeAdapter")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "preflight.TypeAdapter")
     made = machine.instance(cls)
     made.content["target"] = target
     return made
@@ -476,8 +454,7 @@ def _type_adapter(machine: Machine, arguments: Arguments, keywords: Keywords) ->
 
 @maker("preflight.TypeAdapter")
 def _adapter_class(machine: Machine) -> Value:
-    cls = Class("TypeAdapter", (machine.natives.object,), 0, module="pydantic.type_adapter")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("TypeAdapter", machine.natives.object, "pydantic.type_adapter")
 
     def validate(machine: Machine, target: Value, value: Value) -> Value:
         if isinstance(target, Class) and "fields" in target.notes and isinstance(value, Map) and not value.loose:

@@ -71,15 +71,27 @@ def constant(name: str, thing: Host) -> None:
     MAKERS[name] = lambda machine: machine.value(thing)
 
 
-def maker(*names: str) -> Callable[[Callable[[Machine], Value]], Callable[[Machine], Value]]:
-    """Registers what makes the value of a name."""
+def maker(first: str, *others: str) -> Callable[[Callable[[Machine], Value]], Callable[[Machine], Value]]:
+    """Registers what makes the value of a name, which is one and the same under its ``others``; who calls the function
+    gets that value, too.
+    """
 
     def register(make: Callable[[Machine], Value]) -> Callable[[Machine], Value]:
-        for name in names:
-            MAKERS[name] = make
-        return make
+        def value(machine: Machine) -> Value:
+            return machine.library.external(machine, first)
+
+        MAKERS[first] = make
+        MAKERS.update(dict.fromkeys(others, value))
+        return value
 
     return register
+
+
+def library_class(name: str, base: Class, module: str) -> Class:
+    """A class of a library, as much of it as is put into it afterwards."""
+    cls = Class(name, (base,), 0, module=module)
+    cls.mro = (cls, *base.mro)
+    return cls
 
 
 class Library:
@@ -126,7 +138,7 @@ class Library:
             torch_tensors,
         )
         self._made: dict[str, Value] = {}
-        #: what libraries keep by a name of their own: classes that are known by several names
+        #: what libraries keep by a name of their own: the default dtype
         self.kept: dict[str, Value] = {}
         self.overrides = overrides or {}
         #: packages that are surely not installed
@@ -171,6 +183,12 @@ class Library:
             made = make(machine) if make is not None else self._at_home(machine, name)
             self._made[name] = made
         return made
+
+    def external_class(self, machine: Machine, name: str) -> Class:
+        """The same, of a name that is a class."""
+        found = self.external(machine, name)
+        assert isinstance(found, Class)
+        return found
 
     def _at_home(self, machine: Machine, name: str) -> Value:
         """A name that a lazily loading package passes on from a module that is walked."""

@@ -17,7 +17,7 @@ from preflight.walk import classes, operands, subscripts, texts
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library import containers
 from preflight.walk.library.constructors import constructor
-from preflight.walk.library.registry import MAKERS, constant, function, maker, pure
+from preflight.walk.library.registry import MAKERS, constant, function, library_class, maker, pure
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
     NONE,
@@ -327,8 +327,7 @@ def _abstractmethod(machine: Machine, arguments: Arguments, keywords: Keywords) 
 
 @maker("abc.ABC")
 def _abc(machine: Machine) -> Value:
-    cls = Class("ABC", (machine.natives.object,), 0, module="abc")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("ABC", machine.natives.object, "abc")
     cls.notes["abc"] = True
     return cls
 
@@ -357,8 +356,7 @@ def _logger(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
 @maker("preflight.Logger")
 def _make_logger(machine: Machine) -> Value:
     """A logger never raises and changes nothing, whatever is asked of it."""
-    cls = Class("Logger", (machine.natives.object,), 0, module="logging")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("Logger", machine.natives.object, "logging")
 
     def log(machine: Machine, given: Arguments, named: Keywords) -> Value:
         return NONE
@@ -399,8 +397,7 @@ def _intern(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
 @maker("transformers.utils.PushToHubMixin", "transformers.utils.hub.PushToHubMixin")
 def _push_to_hub(machine: Machine) -> Value:
     """A mixin of configs that only uploads."""
-    cls = Class("PushToHubMixin", (machine.natives.object,), 0, module="transformers.utils.hub")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("PushToHubMixin", machine.natives.object, "transformers.utils.hub")
     for name in ("push_to_hub", "_upload_modified_files", "_get_files_timestamps", "_create_repo"):
         cls.content[name] = Builtin(
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of {name}")

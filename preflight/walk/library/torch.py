@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk.library.registry import MAKERS, function, maker
-from preflight.walk.values import NONE, Builtin, Class, Const, Value
+from preflight.walk.library.registry import MAKERS, function, library_class, maker
+from preflight.walk.values import NONE, Builtin, Const, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -48,8 +48,7 @@ _SAME = {"half": "float16", "float": "float32", "double": "float64", "long": "in
 
 @maker("torch.dtype")
 def _dtype_class(machine: Machine) -> Value:
-    cls = Class("dtype", (machine.natives.object,), 0, module="torch")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("dtype", machine.natives.object, "torch")
     cls.notes["singleton"] = True
     return cls
 
@@ -58,8 +57,7 @@ def _dtype(machine: Machine, name: str) -> Value:
     """A dtype: one object each, so identity and equality hold."""
     if name in _SAME:
         return machine.library.external(machine, f"torch.{_SAME[name]}")
-    cls = machine.library.external(machine, "torch.dtype")
-    assert isinstance(cls, Class)
+    cls = machine.library.external_class(machine, "torch.dtype")
     made = machine.instance(cls)
     made.content["__text__"] = Const(f"torch.{name}")
     made.content["is_floating_point"] = Const("float" in name)

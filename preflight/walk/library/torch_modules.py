@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from preflight.walk import attributes
 from preflight.walk.derived import raw_of
 from preflight.walk.library.inspecting import SIGNATURE
-from preflight.walk.library.registry import MAKERS, maker
-from preflight.walk.library.torch_tensors import is_parameter, make_tensor, need_size, parameter_class
+from preflight.walk.library.registry import MAKERS, library_class, maker
+from preflight.walk.library.torch_tensors import PARAMETER, is_parameter, make_tensor, need_size
 from preflight.walk.operands import payload
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
     TRUE,
     Builtin,
-    Class,
     Const,
     Implementation,
     Instance,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
+MODULE = "torch.nn.Module"
 #: the attribute that says that ``Module.__init__`` has run
 READY = "training"
 #: the names of buffers, which are no class of their own
@@ -43,14 +43,10 @@ BUFFERS = "_buffers"
 _LOOSE = "a layer of torch has attributes that are not listed here"
 
 
-@maker("torch.nn.Module", "torch.nn.modules.module.Module", "torch.nn.modules.Module")
-def module_class(machine: Machine) -> Value:
+@maker(MODULE, "torch.nn.modules.module.Module", "torch.nn.modules.Module")
+def _module_class(machine: Machine) -> Value:
     """``torch.nn.Module``."""
-    known = machine.library.kept.get("torch.nn.Module")
-    if isinstance(known, Class):
-        return known
-    cls = Class("Module", (machine.natives.object,), 0, module="torch.nn.modules.module")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("Module", machine.natives.object, "torch.nn.modules.module")
     cls.notes["repeats"] = True
     cls.content["__init__"] = Builtin("Module.__init__", _init)
     cls.content["__setattr__"] = Builtin("Module.__setattr__", _set)
@@ -68,18 +64,12 @@ def module_class(machine: Machine) -> Value:
         lambda machine, given, named: machine.unknown("the result of Module.forward"),
         {SIGNATURE: Const("(self, *input)")},
     )
-    machine.library.kept["torch.nn.Module"] = cls
     return cls
 
 
 def is_module(machine: Machine, value: Value) -> bool:
     """Whether a value is surely a module."""
-    return isinstance(value, Instance) and value.cls.is_subclass(_class(module_class(machine)))
-
-
-def _class(value: Value) -> Class:
-    assert isinstance(value, Class)
-    return value
+    return isinstance(value, Instance) and value.cls.is_subclass(machine.library.external_class(machine, MODULE))
 
 
 _RETURNS_ITSELF = ("eval", "train", "to", "cuda", "cpu", "requires_grad_", "half", "bfloat16", "float", "double")
@@ -187,12 +177,8 @@ def _taken(given: Arguments, named: Keywords, names: tuple[str, ...]) -> list[Va
 
 def _container(name: str, fill: Callable[[Machine, Instance, Arguments, Keywords], None]) -> None:
     def make(machine: Machine) -> Value:
-        known = machine.library.kept.get(f"torch.nn.{name}")
-        if isinstance(known, Class):
-            return known
-        base = _class(module_class(machine))
-        cls = Class(name, (base,), 0, module="torch.nn.modules.container")
-        cls.mro = (cls, *base.mro)
+        base = machine.library.external_class(machine, MODULE)
+        cls = library_class(name, base, "torch.nn.modules.container")
 
         def init(machine: Machine, given: Arguments, named: Keywords) -> Value:
             receiver = given[0]
@@ -202,7 +188,6 @@ def _container(name: str, fill: Callable[[Machine, Instance, Arguments, Keywords
             return NONE
 
         cls.content["__init__"] = Builtin(f"{name}.__init__", init)
-        machine.library.kept[f"torch.nn.{name}"] = cls
         return cls
 
     maker(f"torch.nn.{name}", f"torch.nn.modules.{name}", f"torch.nn.modules.container.{name}")(make)
@@ -389,14 +374,9 @@ _LAYERS: dict[str, _Layer | None] = {
 
 def _layer(name: str, layer: _Layer | None) -> None:
     def make(machine: Machine) -> Value:
-        known = machine.library.kept.get(f"torch.nn.{name}")
-        if isinstance(known, Class):
-            return known
-        base = _class(module_class(machine))
-        cls = Class(name, (base,), 0, module="torch.nn")
-        cls.mro = (cls, *base.mro)
+        base = machine.library.external_class(machine, MODULE)
+        cls = library_class(name, base, "torch.nn")
         cls.content["__init__"] = Builtin(f"{name}.__init__", _layer_init(name, layer))
-        machine.library.kept[f"torch.nn.{name}"] = cls
         return cls
 
     MAKERS[f"torch.nn.{name}"] = make
@@ -415,7 +395,7 @@ def _layer_init(name: str, layer: _Layer | None) -> Implementation:
         receiver.content.update({key: value for key, value in bound.items() if key in _KEPT})
         if layer.parameters is not None:
             made = layer.parameters(machine, bound)
-            parameter = _class(parameter_class(machine))
+            parameter = machine.library.external_class(machine, PARAMETER)
             for key in ("weight", "bias"):
                 if key in made:
                     receiver.content[key] = make_tensor(machine, made[key], parameter)

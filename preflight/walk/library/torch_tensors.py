@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
 from preflight.walk.derived import raw_of
-from preflight.walk.library.registry import MAKERS, maker
+from preflight.walk.library.registry import MAKERS, library_class, maker
 from preflight.walk.operands import payload
 from preflight.walk.values import (
     NONE,
@@ -32,55 +32,40 @@ if TYPE_CHECKING:
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
+#: the class of all tensors, and that of those which a module registers when they are set on it
+TENSOR, PARAMETER = "torch.Tensor", "torch.nn.Parameter"
 _GAP = "what a tensor holds is not known"
 #: functions whose first arguments are sizes, one by one or in one sequence
 _OF_SIZES = ("empty", "zeros", "ones", "rand", "randn")
-_SIZES = ("size",)
 
 
-@maker("torch.Tensor", "torch._tensor.Tensor")
-def tensor_class(machine: Machine) -> Value:
+@maker(TENSOR, "torch._tensor.Tensor")
+def _tensor_class(machine: Machine) -> Value:
     """The class of all tensors."""
-    known = machine.library.kept.get("torch.Tensor")
-    if isinstance(known, Class):
-        return known
-    cls = Class("Tensor", (machine.natives.object,), 0, module="torch")
-    cls.mro = (cls, machine.natives.object)
+    cls = library_class("Tensor", machine.natives.object, "torch")
     cls.complete = _GAP
     cls.content["__setattr__"] = Builtin("Tensor.__setattr__", _set)
-    machine.library.kept["torch.Tensor"] = cls
     return cls
 
 
-@maker("torch.nn.Parameter", "torch.nn.parameter.Parameter")
-def parameter_class(machine: Machine) -> Value:
+@maker(PARAMETER, "torch.nn.parameter.Parameter")
+def _parameter_class(machine: Machine) -> Value:
     """The class of tensors that a module registers when they are set on it."""
-    known = machine.library.kept.get("torch.nn.Parameter")
-    if isinstance(known, Class):
-        return known
-    base = tensor_class(machine)
-    assert isinstance(base, Class)
-    cls = Class("Parameter", (base,), 0, module="torch.nn.parameter")
-    cls.mro = (cls, *base.mro)
+    base = machine.library.external_class(machine, TENSOR)
+    cls = library_class("Parameter", base, "torch.nn.parameter")
     cls.content["__new__"] = Builtin("Parameter.__new__", _new_parameter)
     cls.content["__init__"] = Builtin("Parameter.__init__", lambda machine, given, named: NONE)
-    machine.library.kept["torch.nn.Parameter"] = cls
     return cls
 
 
 def is_parameter(machine: Machine, value: Value) -> bool:
     """Whether a value is surely a parameter."""
-    return isinstance(value, Instance) and value.cls.is_subclass(_class(parameter_class(machine)))
-
-
-def _class(value: Value) -> Class:
-    assert isinstance(value, Class)
-    return value
+    return isinstance(value, Instance) and value.cls.is_subclass(machine.library.external_class(machine, PARAMETER))
 
 
 def make_tensor(machine: Machine, sizes: list[Value] | None, cls: Class | None = None) -> Instance:
     """A tensor of these sizes, or of sizes that are not known."""
-    made = machine.instance(cls if cls is not None else _class(tensor_class(machine)))
+    made = machine.instance(cls if cls is not None else machine.library.external_class(machine, TENSOR))
     made.loose = _GAP
     if sizes is not None:
         made.content["shape"] = machine.tuple(list(sizes))
@@ -112,7 +97,9 @@ def _set(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 def _new_parameter(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     cls = arguments[0]
     data = arguments[1] if len(arguments) > 1 else keywords.get("data", NONE)
-    made = make_tensor(machine, None, cls if isinstance(cls, Class) else _class(parameter_class(machine)))
+    made = make_tensor(
+        machine, None, cls if isinstance(cls, Class) else machine.library.external_class(machine, PARAMETER)
+    )
     if isinstance(data, Instance):
         for name in ("shape", "ndim"):
             if name in data.content:
