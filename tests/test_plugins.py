@@ -26,15 +26,6 @@ def site(tmp_path: Path) -> Path:
     return make_tree(tmp_path / "site", RELEASE)
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The repository of the plug-in, where preflight runs."""
-    folder = tmp_path / "repo"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def lay_out(repo: Path, files: dict[str, str]) -> None:
     for path, text in files.items():
         write(repo / path, text.encode())

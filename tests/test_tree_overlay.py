@@ -29,15 +29,6 @@ def site(tmp_path: Path) -> Path:
     return make_tree(tmp_path / "env", RELEASE)
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A patch repository (without git), which is the working folder."""
-    folder = tmp_path / "repo"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def opened(site: Path, *overlays: str, paths: tuple[str, ...] = ()) -> Tree:
     before = {file: file.read_bytes() for file in site.rglob("*") if file.is_file()}
     tree = open_tree(TreeRequest(site_packages=str(site), overlays=overlays, paths=paths), ENVIRON)

@@ -25,15 +25,6 @@ def site(tmp_path: Path) -> Path:
     return make_tree(tmp_path / "site", {"vllm/__init__.py": b"", "vllm/toy.py": TOY, "vllm/sub/other.py": OTHER})
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The repository of the patch, where preflight runs."""
-    folder = tmp_path / "repo"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def opened(site: Path, *paths: str) -> Tree:
     return open_tree(TreeRequest(site_packages=str(site), paths=paths), {})
 

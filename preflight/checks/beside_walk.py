@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from preflight.checks.monkey.collect import patches_of
+from preflight.checks.monkey.collect import patches_beside
 from preflight.checks.released import plugin_paths
-from preflight.checks.subjects import Subjects
 from preflight.model import Fault, Undecided
 from preflight.program import Class
 
@@ -62,8 +61,7 @@ def _patched_modules(context: Context, program: Program, paths: list[str]) -> di
     """The modules of vLLM in which files beside the tree set attributes: module -> file. A file that looks modules up
     by text, and sets attributes, may do so in any that it names."""
     found: dict[str, str] = {}
-    subjects = [subject for subject in Subjects(context, program) if subject.path in paths]
-    for patch in patches_of(program, [subject.module for subject in subjects]):
+    for patch in patches_beside(context, program):
         found.setdefault(patch.owner.module, patch.span.path)
     for file in context.tree.outside:
         if file.path in paths and _SETS.search(file.data) and _LOOKS_UP.search(file.data):

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from preflight.program.modules import absolute_name
+
 if TYPE_CHECKING:
     from preflight.program import Module, Program
 
@@ -70,23 +72,15 @@ class ImportGraph:
                 for part in match[4].split(b","):
                     yield from self._known(part.split(b" as ")[0].strip().decode("ascii", "replace"))
                 continue
-            base = self._absolute(module, match[2].decode("ascii", "replace"))
+            text = match[2].decode("ascii", "replace")
+            name = text.lstrip(".")
+            base = absolute_name(module.package, len(text) - len(name), name)
             if base is None:
                 continue
             yield from self._known(base)
             if self._program.finder.find(base).is_package:
                 for word in _WORD.findall(match[3]):
                     yield from self._known(f"{base}.{word.decode()}")
-
-    def _absolute(self, module: Module, text: str) -> str | None:
-        name = text.lstrip(".")
-        level = len(text) - len(name)
-        if not level:
-            return name
-        package = module.package.split(".")
-        if level > len(package):
-            return None
-        return ".".join([*package[: len(package) - level + 1], *([name] if name else [])])
 
     def _known(self, name: str) -> tuple[str, ...]:
         """The module and the packages above it, as far as they are the tree's."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from preflight.model import FileState
+from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def _is_in_launch(context: Context, last: str) -> bool:
 
 def _is_outside(context: Context, last: str) -> bool:
     """Whether code of the patch that is no file of the tree, such as a plug-in, has the module's name."""
-    word = re.compile(rb"(?<!\w)" + re.escape(last.encode()) + rb"(?!\w)")
+    word = whole_word(last)
     return any(word.search(file.data) for file in context.tree.outside)
 
 

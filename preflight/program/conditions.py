@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from preflight.operators import COMPARISONS
 from preflight.program.facts import Expression
 from preflight.program.syntax_nodes import dotted
 
@@ -51,16 +51,6 @@ def parse_expression(text: str) -> ast.expr | None:
             return ast.parse(f"({text}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-_COMPARE: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 class _Undecided(Exception):
@@ -108,7 +98,7 @@ def _value(node: ast.expr, platform: Platform, name: str) -> object:
         left = _value(node.left, platform, name)
         for operation, comparator in zip(node.ops, node.comparators, strict=True):
             right = _value(comparator, platform, name)
-            compare = _COMPARE.get(type(operation))
+            compare = COMPARISONS.get(type(operation))
             if compare is None:
                 raise _Undecided
             if not compare(left, right):

@@ -64,13 +64,17 @@ class Module:
 
     def absolute(self, item: Import) -> str | None:
         """The absolute import path that an import statement names; None for one that climbs out of its package."""
-        if item.level == 0:
-            return item.module
-        base = self.package.split(".") if self.package else []
-        if item.level - 1 >= len(base):
-            return None
-        base = base[: len(base) - (item.level - 1)]
-        return ".".join([*base, item.module]) if item.module else ".".join(base)
+        return absolute_name(self.package, item.level, item.module)
+
+
+def absolute_name(package: str, level: int, name: str) -> str | None:
+    """What ``from`` with so many dots and ``name`` means in a package; None for an import that climbs out of it."""
+    if not level:
+        return name
+    parts = package.split(".") if package else []
+    if level > len(parts):
+        return None
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 class Loader:

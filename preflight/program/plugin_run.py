@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Truth, parse_expression
 from preflight.program.facts import Call, FunctionFacts, Hole, Import
+from preflight.program.modules import absolute_name
 from preflight.program.syntax_nodes import dotted
 from preflight.program.version_gates import ModuleRef, VersionGates
 
@@ -150,9 +151,9 @@ class PluginRun:
                 whole = alias.name if alias.asname else alias.name.partition(".")[0]
                 names[alias.asname or whole] = ModuleRef(whole)
                 continue
-            base = module.package.split(".")
-            base = base[: len(base) - node.level + 1] if node.level else []
-            target = ".".join([*base, *([node.module] if node.module else [])])
+            target = absolute_name(module.package, node.level, node.module or "")
+            if target is None:
+                continue
             self.load(target)
             self._load(f"{target}.{alias.name}")
             names[alias.asname or alias.name] = ModuleRef(f"{target}.{alias.name}")

@@ -81,6 +81,11 @@ class Texts:
         return self._data
 
 
+def whole_word(name: str) -> re.Pattern[bytes]:
+    """Finds a name in the bytes of a source, and not inside of another one."""
+    return re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+
+
 def _is_letter(data: bytes, at: int) -> bool:
     """Whether the byte may be part of a name."""
     if not 0 <= at < len(data):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preflight.operators import COMPARISONS
 from preflight.program.conditions import Truth, parse_expression
 from preflight.program.facts import Assign, FunctionFacts, Hole, Import
 from preflight.program.syntax_nodes import dotted
@@ -21,16 +22,7 @@ if TYPE_CHECKING:
     from preflight.program.program import Program
 
 _DEEPEST = 12
-_COMPARE: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
+_COMPARE = {**COMPARISONS, ast.Is: operator.is_, ast.IsNot: operator.is_not}
 _TEXT = frozenset(
     {"startswith", "endswith", "split", "lower", "upper", "strip", "removeprefix", "replace", "partition"}
 )

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from preflight.operators import COMPARISONS
 from preflight.walk.values import Const, Host, Map, Perhaps, Seq, SetValue, Value
 
 if TYPE_CHECKING:
@@ -110,19 +111,9 @@ def apply(machine: Machine, compute: Callable[..., Any], sources: tuple[Const, .
     return derive(machine, raw, compute, sources)
 
 
-_ORDER: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
 def compare(machine: Machine, op: ast.cmpop, left: Value, right: Value) -> Value | None:
     """A comparison of which one side is derived; None where it is to be made as any other."""
-    compute = _ORDER.get(type(op))
+    compute = COMPARISONS.get(type(op))
     if compute is not None:
         if not (isinstance(left, Const) and isinstance(right, Const)):
             return None

@@ -251,7 +251,9 @@ class Bound(Value):
         self.receiver = receiver
 
 
-Implementation: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value]], Value]"
+Arguments: TypeAlias = "list[Value]"
+Keywords: TypeAlias = "dict[str, Value]"
+Implementation: TypeAlias = "Callable[[Machine, Arguments, Keywords], Value]"
 
 
 class Builtin(Value):

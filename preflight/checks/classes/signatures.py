@@ -11,7 +11,6 @@ from preflight.checks.bound import statements
 from preflight.checks.classes.ids import CANNOT_BIND, OVERRIDE
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
-from preflight.checks.places import column_of
 from preflight.checks.reach import classes_of, function_facts
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import BindProblem
@@ -205,9 +204,7 @@ def _passed(survey: Survey, env: Env, node: ast.Call, problem: BindProblem) -> S
     """Where a call passes the keyword that is too much."""
     for keyword in node.keywords if problem.kind == "unexpected" else ():
         if keyword.arg in problem.names:
-            value = survey.code.span(env.module, keyword.value)
-            column = column_of(survey.code.source(value.path).lines, keyword)
-            return Span(value.path, keyword.lineno, column, value.end_line, value.end_column)
+            return survey.code.keyword_span(env.module, keyword)
     return None
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from preflight.checks.classes.ids import SWALLOWED
 from preflight.checks.inference.callees import callees
 from preflight.checks.inference.values import Env
-from preflight.checks.places import column_of
 from preflight.checks.reach import class_facts, function_facts
-from preflight.model import Fault, Severity, Span, Step
+from preflight.model import Fault, Severity, Step
 from preflight.program.facts import KIND_VAR_KEYWORD
 
 if TYPE_CHECKING:
@@ -72,13 +71,10 @@ def _meant(survey: Survey, callee: Callee, name: str) -> str | None:
 
 
 def _fault(survey: Survey, module: Module, node: ast.Call, keyword: ast.keyword, callee: Callee, near: str) -> Fault:
-    value = survey.code.span(module, keyword.value)
-    column = column_of(survey.code.source(value.path).lines, keyword)
-    span = Span(value.path, keyword.lineno, column, value.end_line, value.end_column)
     rest = next(p.name for p in callee.signature.parameters if p.kind == KIND_VAR_KEYWORD)
     return survey.fault(
         SWALLOWED,
-        span,
+        survey.code.keyword_span(module, keyword),
         f"the call `{ast.unparse(node.func)}(...)` passes `{keyword.arg}`, which nothing in this tree has a parameter "
         f"for: {callee.name} takes it by `**{rest}`",
         why="what `**` takes is handed on or dropped: the call fails further down, or the value is without effect",

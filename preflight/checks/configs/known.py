@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from preflight.checks.reach import classes_of
 from preflight.program.extract import dotted
 from preflight.program.facts import Assign, FunctionFacts
+from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +84,7 @@ class ConfigClasses:
         """Whether no statement of the class or its bases has the name, in whatever part of it."""
         if not self.closed(cls) or cls.has(name):
             return False
-        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+        word = whole_word(name)
         return not any(word.search(self._body(base)) for base in cls.mro if not base.opaque)
 
     def lacks_everywhere(self, cls: Class, name: str) -> bool:
@@ -146,7 +147,7 @@ class ConfigClasses:
     def anywhere(self, name: str) -> bool:
         """Whether a config of transformers has the name, in whatever part of its source."""
         if name not in self._words:
-            word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+            word = whole_word(name)
             self._words[name] = any(word.search(data) for data in self._sources())
         return self._words[name]
 

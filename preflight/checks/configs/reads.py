@@ -16,6 +16,7 @@ from preflight.checks.configs.setting import is_set
 from preflight.checks.configs.view import View, function_name
 from preflight.checks.reach import classes_of
 from preflight.model import Fault, Severity, Step
+from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
     from preflight.checks.inference.bodies import Place
@@ -101,7 +102,7 @@ def _is_asked_for(view: View, read: Read) -> bool:
 
 def _is_known_in_tree(view: View, name: str) -> bool:
     """Whether the tree as released has the name anywhere, or a class of configs in a patched file."""
-    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+    word = whole_word(name)
     for module in view.texts.modules_with(name):
         path = module.path or ""
         if path not in view.patched:

@@ -83,6 +83,12 @@ class Code:
         lines = self.source(path).lines
         return Span(path, node.lineno, column_of(lines, node), node.end_lineno, column_of(lines, node, end=True))
 
+    def keyword_span(self, module: Module, keyword: ast.keyword) -> Span:
+        """Where a call passes a keyword: from its name to the end of its value."""
+        value = self.span(module, keyword.value)
+        column = column_of(self.source(value.path).lines, keyword)
+        return Span(value.path, keyword.lineno, column, value.end_line, value.end_column)
+
     def excerpt(self, span: Span) -> Excerpt | None:
         """The lines around a place."""
         from preflight.syntax.excerpt import excerpt

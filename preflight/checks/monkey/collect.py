@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preflight.checks.released import plugin_paths
+from preflight.checks.subjects import Subjects
 from preflight.model import Span
 from preflight.program import Definition, Kind, Resolution, Truth
-from preflight.program.facts import Hole
+from preflight.program.modules import absolute_name
 from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
+    from preflight.checks.context import Context
     from preflight.program import Module, Program
 
 #: the names that imports in functions bind: to a module, or to a name of one
@@ -45,12 +48,13 @@ class MonkeyPatch:
         return f"{self.owner.target}.{self.attribute}"
 
 
-def patches_of(program: Program, modules: list[Module]) -> Iterator[MonkeyPatch]:
-    """The patches of these modules, those left out that stand behind a test which does not hold."""
-    for module in modules:
-        tree = program.syntax_tree(module)
-        if not isinstance(tree, Hole):
-            yield from _Finder(program, module).block(tree.body, None, {})
+def patches_beside(context: Context, program: Program) -> Iterator[MonkeyPatch]:
+    """The patches that the code beside the tree makes, those left out that stand behind a test which does not hold."""
+    paths = frozenset(plugin_paths(context))
+    for subject in Subjects(context, program):
+        tree = program.syntax_tree(subject.module) if subject.path in paths else None
+        if isinstance(tree, ast.Module):
+            yield from _Finder(program, subject.module).block(tree.body, None, {})
 
 
 class _Finder:
@@ -98,9 +102,9 @@ class _Finder:
                 whole = alias.name if alias.asname else alias.name.partition(".")[0]
                 imported[alias.asname or whole] = (whole, None)
             elif alias.name != "*":
-                base = self._module.package.split(".")[: len(self._module.package.split(".")) - node.level + 1]
-                parts = [*(base if node.level else []), *([node.module] if node.module else [])]
-                imported[alias.asname or alias.name] = (".".join(parts), alias.name)
+                owner = absolute_name(self._module.package, node.level, node.module or "")
+                if owner is not None:
+                    imported[alias.asname or alias.name] = (owner, alias.name)
 
     def _patch(
         self,

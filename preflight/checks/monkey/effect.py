@@ -12,6 +12,7 @@ from preflight.model import Fault, Step
 from preflight.program import Kind, Truth
 from preflight.program.entry_points import GENERAL_GROUP, LOAD_PLUGINS
 from preflight.program.facts import Import
+from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
     from preflight.checks.context import Context
@@ -34,7 +35,7 @@ def unread_fault(context: Context, program: Program, patch: MonkeyPatch) -> Faul
         return None
     text = re.escape(name.encode())
     put = re.compile(rb"\." + text + rb"\s*=(?!=)|\bsetattr\([^,\n]+,\s*['\"]" + text + rb"['\"]")
-    word = re.compile(rb"(?<!\w)" + text + rb"(?!\w)")
+    word = whole_word(name)
     for file in context.tree.outside:
         if len(word.findall(file.data)) > len(put.findall(file.data)):
             return None

@@ -12,18 +12,14 @@ from preflight.model import Fault, Span
 
 def check_monkey_patches(context: Context) -> Iterator[Fault]:
     """What the code beside the tree replaces in it, and whether that takes effect and can be called."""
-    paths = plugin_paths(context)
-    if not paths:
+    if not plugin_paths(context):
         return
     from preflight.checks.monkey.calls import call_faults
-    from preflight.checks.monkey.collect import patches_of
+    from preflight.checks.monkey.collect import patches_beside
     from preflight.checks.monkey.effect import bound_before_faults, unread_fault
-    from preflight.checks.subjects import Standing, Subjects
 
     program = context.load_program()
-    subjects = Subjects(context, program)
-    modules = [subject.module for subject in subjects if subject.standing is Standing.OUTSIDE and subject.path in paths]
-    patches = list(patches_of(program, modules))
+    patches = list(patches_beside(context, program))
     seen: set[Span] = set()
     for patch in patches:
         fault = unread_fault(context, program, patch)

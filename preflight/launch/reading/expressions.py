@@ -28,6 +28,7 @@ from preflight.launch.reading.values import (
     Unknown,
     describe,
 )
+from preflight.operators import ORDER
 
 if TYPE_CHECKING:
     from preflight.launch.reading.run import Run
@@ -297,14 +298,6 @@ def _compare(run: Run, node: ast.Compare, scope: Scope) -> Object:
     return True
 
 
-_ORDER: dict[type[ast.cmpop], Callable[[Object, Object], Object]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
 def compare(run: Run, op: ast.cmpop, left: Object, right: Object) -> bool:
     """``left op right``. Raises NotKnown where the answer is not known."""
     if isinstance(op, (ast.Is, ast.IsNot)):
@@ -317,7 +310,7 @@ def compare(run: Run, op: ast.cmpop, left: Object, right: Object) -> bool:
         return equal(left, right) is isinstance(op, ast.Eq)
     if isinstance(op, (ast.In, ast.NotIn)):
         return contains(run, right, left) is isinstance(op, ast.In)
-    return bool(native(run, _ORDER[type(op)], [classes.unwrapped(left), classes.unwrapped(right)], {}))
+    return bool(native(run, ORDER[type(op)], [classes.unwrapped(left), classes.unwrapped(right)], {}))
 
 
 def equal(left: Object, right: Object) -> bool:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from preflight.operators import ORDER
 from preflight.program.classes import Class
 from preflight.program.conditions import Truth
 from preflight.program.evaluate.comparing import Comparing
@@ -49,12 +50,6 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitXor: operator.xor,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
-}
-_ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), tuple, list, dict, set, frozenset)
 
@@ -226,7 +221,7 @@ class Expressions:
                 return value
         if isinstance(left, _PLAIN) and isinstance(right, _PLAIN):
             try:
-                return _ORDER[type(operation)](left, right)
+                return ORDER[type(operation)](left, right)
             except TypeError as error:
                 raise Raised("TypeError", str(error)) from None
         return Unknown("a comparison is not followed")

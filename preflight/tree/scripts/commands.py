@@ -128,9 +128,7 @@ class ShellCommands:
             return None
         if "-f" in flags or "-n" in flags or "-z" in flags or not scripts:
             raise GaveUp("these options of sed are not followed", self.line)
-        extended = bool(flags & {"-E", "-r", "-Ei", "-ri", "-iE", "--regexp-extended"})
-        if any(flag.startswith("-i") and len(flag) > 2 and flag != "-iE" for flag in flags) and "-iE" not in flags:
-            extended = extended or any(flag == "-ir" for flag in flags)
+        extended = bool(flags & {"-E", "-r", "-Ei", "-ri", "-iE", "-ir", "--regexp-extended"})
         parsed = [one for script in scripts for one in parse_sed(script, extended)]
         for place in places:
             data = self.files.data(place)

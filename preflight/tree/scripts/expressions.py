@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from preflight.operators import COMPARISONS
 from preflight.tree.scripts.texts import LONGEST, TooMuch, TreeText
 from preflight.tree.scripts.values import (
     Bound,
@@ -40,14 +41,6 @@ _BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
     ast.FloorDiv: operator.floordiv,
     ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_,
-}
-_COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 
 
@@ -355,7 +348,7 @@ class Expressions:
                 if isinstance(left, str):
                     self.steps.tested(right, left, line, found)
                 return found is isinstance(operation, ast.In)
-            return bool(_COMPARE[type(operation)](left, right))
+            return bool(COMPARISONS[type(operation)](left, right))
         except TypeError:
             return None
 

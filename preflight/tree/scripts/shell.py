@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
 from preflight.tree.scripts.commands import ApplyDiff, ShellCommands, Stopped
 from preflight.tree.scripts.files import REPOSITORY, Files, Place
@@ -206,14 +207,15 @@ class _Shell(ShellCommands):
             status = self._command(command)
             following = found[number + 1].before if number + 1 < len(found) else ";"
             if status is False and strict and following not in ("&&", "||"):
-                shown = " ".join(command.words)[:80]
-                if not any(one.why is ScriptWhy.STOPS for one in (*self.outcome.failures,)):
-                    self._fails(ScriptWhy.STOPS, None, None, f"`{shown}` fails")
-                raise Stopped
+                self._ends(command)
         if status is False and strict and found:
-            if not any(one.why is ScriptWhy.STOPS for one in self.outcome.failures):
-                self._fails(ScriptWhy.STOPS, None, None, f"`{' '.join(found[-1].words)[:80]}` fails")
-            raise Stopped
+            self._ends(found[-1])
+
+    def _ends(self, command: Command) -> NoReturn:
+        """A command fails, and the script with it."""
+        if not self.outcome.stopped:
+            self._fails(ScriptWhy.STOPS, None, None, f"`{' '.join(command.words)[:80]}` fails")
+        raise Stopped
 
     def _command(self, command: Command) -> bool | None:
         words = [word for word in command.words if not re.fullmatch(r"[A-Za-z_]\w*=.*", word)]
@@ -254,17 +256,15 @@ class _Shell(ShellCommands):
             place = self._place(target)
             if place.tree is None:
                 continue
-            if name in ("cat", "tee", "echo", "printf") and command.heredoc is not None and name == "cat":
-                old = (self.files.data(place) or b"") if append else b""
-                self._write(place, old + command.heredoc[0].encode())
+            if name == "cat" and command.heredoc is not None:
+                new = command.heredoc[0].encode()
             elif name == "echo" and not {"-e", "-n"} & set(words):
-                old = (self.files.data(place) or b"") if append else b""
-                self._write(place, old + (" ".join(words[1:]) + "\n").encode())
+                new = (" ".join(words[1:]) + "\n").encode()
             elif name == "cat" and len(words) > 1 and all(self._content(one) is not None for one in words[1:]):
-                old = (self.files.data(place) or b"") if append else b""
-                self._write(place, old + b"".join(self._content(one) or b"" for one in words[1:]))
+                new = b"".join(self._content(one) or b"" for one in words[1:])
             else:
                 raise GaveUp(f"what `{name}` writes to {place.tree} is not known", self.line)
+            self._write(place, (self.files.data(place) or b"" if append else b"") + new)
         if command.targets or name in _READING:
             return None
         for word in words[1:]:

@@ -32,9 +32,6 @@ from preflight.walk.values import (
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
-
 
 @dataclass(frozen=True, slots=True)
 class Checked:

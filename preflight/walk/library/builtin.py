@@ -13,12 +13,14 @@ from preflight.walk.values import (
     FALSE,
     NONE,
     TRUE,
+    Arguments,
     Bound,
     Builtin,
     Class,
     Const,
     Function,
     Instance,
+    Keywords,
     Map,
     ModuleValue,
     OneOf,
@@ -33,9 +35,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 for _name in ("abs", "divmod", "pow", "round", "chr", "ord", "hex", "oct", "bin", "ascii"):

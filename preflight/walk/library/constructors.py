@@ -16,12 +16,14 @@ from preflight.walk.outcomes import fork
 from preflight.walk.values import (
     FALSE,
     NONE,
+    Arguments,
     Class,
     Const,
     Descriptor,
     Function,
     Implementation,
     Instance,
+    Keywords,
     Map,
     OneOf,
     Seq,
@@ -33,9 +35,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 def construct(machine: Machine, cls: Class, arguments: Arguments, keywords: Keywords) -> Value:

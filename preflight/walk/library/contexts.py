@@ -12,10 +12,12 @@ from preflight.walk.truth import Truth
 from preflight.walk.values import (
     FALSE,
     NONE,
+    Arguments,
     Builtin,
     Const,
     Function,
     Instance,
+    Keywords,
     Stream,
     Value,
 )
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     import ast
 
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @function("contextlib.contextmanager")

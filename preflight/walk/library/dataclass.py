@@ -13,20 +13,19 @@ from preflight.walk.values import (
     FALSE,
     NONE,
     TRUE,
+    Arguments,
     Builtin,
     Class,
     Const,
     Descriptor,
     Instance,
+    Keywords,
     Perhaps,
     Value,
 )
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from preflight.walk.library.registry import function
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
+    Arguments,
     Bound,
     Builtin,
     Class,
@@ -22,6 +23,7 @@ from preflight.walk.values import (
     Descriptor,
     Function,
     Host,
+    Keywords,
     Perhaps,
     Stream,
     Value,
@@ -29,9 +31,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @function("functools.partial")

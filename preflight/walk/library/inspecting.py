@@ -12,6 +12,7 @@ from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
     FALSE,
     TRUE,
+    Arguments,
     Bound,
     Builtin,
     Class,
@@ -19,6 +20,7 @@ from preflight.walk.values import (
     Descriptor,
     Function,
     Instance,
+    Keywords,
     OneOf,
     Unknown,
     Value,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 
 #: the attribute of a function of a library that holds the text of its signature
 SIGNATURE = "__text_signature__"
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @maker("inspect.Parameter")

@@ -14,9 +14,11 @@ from preflight.walk.library.registry import function
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
+    Arguments,
     Const,
     Implementation,
     Instance,
+    Keywords,
     Map,
     OneOf,
     Seq,
@@ -29,9 +31,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @function("builtins.iter")

@@ -11,6 +11,7 @@ from preflight.walk.library.registry import pure
 from preflight.walk.values import (
     NONE,
     TRUE,
+    Arguments,
     Bound,
     Builtin,
     Class,
@@ -18,6 +19,7 @@ from preflight.walk.values import (
     Function,
     Implementation,
     Instance,
+    Keywords,
     Map,
     Perhaps,
     Value,
@@ -25,9 +27,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 def object_new(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from preflight.walk import operands
 from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
-from preflight.walk.values import NONE, Builtin, Const, Instance, Value
+from preflight.walk.values import NONE, Arguments, Builtin, Const, Instance, Keywords, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 for _name in ("Path", "PurePath", "PosixPath", "PurePosixPath"):
     MAKERS[f"pathlib.{_name}"] = lambda machine: machine.natives.of(PurePosixPath)

@@ -19,12 +19,14 @@ from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
     TRUE,
+    Arguments,
     Builtin,
     Class,
     Const,
     Descriptor,
     Function,
     Instance,
+    Keywords,
     Map,
     OneOf,
     Perhaps,
@@ -35,9 +37,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 @maker("pydantic.ValidationError", "pydantic_core.ValidationError", "pydantic_core._pydantic_core.ValidationError")

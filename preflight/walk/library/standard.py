@@ -22,12 +22,14 @@ from preflight.walk.outcomes import Raised
 from preflight.walk.values import (
     NONE,
     TRUE,
+    Arguments,
     Builtin,
     Class,
     Const,
     Descriptor,
     Function,
     Instance,
+    Keywords,
     Map,
     OneOf,
     Perhaps,
@@ -38,9 +40,6 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 _PURE: dict[str, Any] = {

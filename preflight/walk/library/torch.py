@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.walk.library.registry import MAKERS, function, library_class, maker
-from preflight.walk.values import NONE, Builtin, Const, Value
+from preflight.walk.values import NONE, Arguments, Builtin, Const, Keywords, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 for _name in [
     "float16",

@@ -20,10 +20,12 @@ from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
     TRUE,
+    Arguments,
     Builtin,
     Const,
     Implementation,
     Instance,
+    Keywords,
     Map,
     Seq,
     Value,
@@ -32,8 +34,6 @@ from preflight.walk.values import (
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 MODULE = "torch.nn.Module"
 #: the attribute that says that ``Module.__init__`` has run

@@ -14,11 +14,13 @@ from preflight.walk.library.registry import MAKERS, library_class, maker
 from preflight.walk.operands import payload
 from preflight.walk.values import (
     NONE,
+    Arguments,
     Builtin,
     Class,
     Const,
     Implementation,
     Instance,
+    Keywords,
     Map,
     Seq,
     SetValue,
@@ -29,8 +31,6 @@ from preflight.walk.values import (
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 #: the class of all tensors, and that of those which a module registers when they are set on it
 TENSOR, PARAMETER = "torch.Tensor", "torch.nn.Parameter"
