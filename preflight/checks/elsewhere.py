@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from preflight.program import Missing, Module, Program
+    from preflight.tree import Tree
 
 
 def is_set_elsewhere(program: Program, missing: Missing) -> bool:
@@ -28,6 +29,14 @@ def is_set_elsewhere(program: Program, missing: Missing) -> bool:
             if _means(program, module, match[1] or match[2], owner, missing.module if not within else None):
                 return True
     return False
+
+
+def is_set_beside(tree: Tree, missing: Missing) -> bool:
+    """Whether code beside the tree puts the attribute there, or another class or module in the place of its owner."""
+    within, _, name = (missing.name or "").rpartition(".")
+    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
+    put = re.compile(rf"\.(?:{re.escape(name)}|{re.escape(owner)})\s*=(?!=)|['\"](?:{re.escape(name)})['\"]".encode())
+    return any(put.search(file.data) is not None for file in tree.outside)
 
 
 def _means(program: Program, module: Module, text: str, owner: str, home: str | None) -> bool:

@@ -57,6 +57,11 @@ class ImportProblem:
         """Whether a handler around the import catches that."""
         return self.moment.catches(self.error)
 
+    @property
+    def line(self) -> int:
+        """Where the statement begins."""
+        return self.item.statement_line
+
 
 @dataclass(frozen=True, slots=True)
 class NameProblem:
@@ -71,6 +76,21 @@ class NameProblem:
     local: bool
     bound: bool
     typing: bool
+
+    @property
+    def error(self) -> type[Exception]:
+        """What it raises."""
+        return UnboundLocalError if self.local else NameError
+
+    @property
+    def caught(self) -> Truth:
+        """Whether a handler around the place catches that."""
+        return self.moment.catches(self.error)
+
+    @property
+    def line(self) -> int:
+        """Where it is read."""
+        return self.node.lineno
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,11 @@ class AttributeProblem:
     def caught(self) -> Truth:
         """Whether a handler around the place catches an AttributeError."""
         return self.moment.catches(AttributeError)
+
+    @property
+    def line(self) -> int:
+        """Where it is read."""
+        return self.node.lineno
 
 
 @dataclass(frozen=True, slots=True)
