@@ -163,6 +163,7 @@ class _Reader:
         self._names: list[NameProblem] = []
         self._attributes: list[AttributeProblem] = []
         self._resolved: dict[str, Missing | None] = {}
+        self._tests: dict[ast.expr, Truth] = {}
         self._items: dict[tuple[int, str, str], Import] = {}
         self._scopes: Scopes
 
@@ -220,7 +221,10 @@ class _Reader:
     # -- what the flow asks and tells ------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Truth:
-        return self._program.resolver.test(self._module, node)
+        answer = self._tests.get(node)
+        if answer is None:
+            answer = self._tests[node] = self._program.resolver.test(self._module, node)
+        return answer
 
     def star(self, node: ast.ImportFrom) -> Iterable[str] | None:
         _, names, reason = self._program.resolver.star(self._module, self._item(node, node.names[0]))
