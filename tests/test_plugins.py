@@ -367,6 +367,27 @@ def test_an_import_that_the_entry_point_comes_to(site, repo, tmp_path, body, sev
         assert [one for line, one in found if line != 5] == ([severity] if severity else [])
 
 
+CALL = "vllm.engine.run(3)"
+
+
+@pytest.mark.parametrize(
+    ("start", "register", "entry", "severity"),
+    [
+        (CALL, "pass", True, "W"),
+        ("pass", CALL, True, "E"),
+        ("pass", f"if input():\n        {CALL}", True, "W"),
+        ("pass", f"try:\n        {CALL}\n    except TypeError:\n        pass", True, None),
+        (CALL, "pass", False, "E"),
+        ("pass", CALL, False, "W"),
+    ],
+)
+def test_a_call_that_cannot_bind(site, repo, tmp_path, start, register, entry, severity):
+    text = f"import vllm.engine\n\n{start}\n\n\ndef register():\n    {register}\n"
+    lay_out(repo, {"plug/__init__.py": text, **({"pyproject.toml": ENTRY} if entry else {})})
+    found = [(rule, one) for rule, one, *_ in findings(opened(site), tmp_path)]
+    assert found == ([("PF305", severity)] if severity else [])
+
+
 def test_a_try_that_is_only_for_a_missing_vllm(site, repo):
     text = "try:\n    from . import a\nexcept ModuleNotFoundError as error:\n    if error.name != {}:\n        raise\n    a = None\n"
     for name, loads in (("'vllm'", True), ("'torch'", False)):

@@ -11,7 +11,9 @@ from preflight.checks.bound import statements
 from preflight.checks.classes.ids import CANNOT_BIND, OVERRIDE
 from preflight.checks.inference.callees import Callee, callees, shape_of
 from preflight.checks.inference.values import Env
+from preflight.checks.plugins import endings_of
 from preflight.checks.reach import classes_of, function_facts
+from preflight.checks.subjects import FAILS
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import BindProblem
 from preflight.program.facts import ClassFacts, FunctionFacts
@@ -160,6 +162,12 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
     signature = f"{callee.name}{callee.signature}"
     # importing a file runs its own statements for every launch that loads it
     certain = place.sure and (runs == "import" or (runs is not None and _every_launch(survey, env.cls)))
+    ending = FAILS
+    if place.sure and runs in ("import", None) and survey.program.finder.is_plugin(env.module.name):
+        line = node.lineno if runs is None else None
+        ending = endings_of(survey.program).of(survey.context.launch, env.module.name, line)
+        certain = ending.fails
+        runs = "start" if certain and runs is None else runs
     severity = survey.severity(certain, call.path, callee.span.path, env.cls.path if env.cls is not None else None)
     wanted = f"it is defined as `{signature}` in {callee.span.path}:{callee.span.line}"
     near = ""
@@ -186,6 +194,7 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
     consequence = {
         "import": "importing the file runs this call",
         "construction": f"making a {env.cls.name if env.cls else ''} runs this call",
+        "start": "the plug-in's entry point runs this call",
         None: "it raises TypeError where it runs",
     }[runs if place.sure else None]
     return survey.fault(
@@ -193,7 +202,7 @@ def _fault(survey: Survey, env: Env, place: Place, callee: Callee, problem: Bind
         span,
         f"the call `{called}(...)` {'in ' + call.path + ' ' if span is not passed else ''}cannot bind: "
         f"{callee.name} {what_is_wrong(problem)}",
-        why=consequence + _on(env, callee),
+        why=ending.after(consequence + _on(env, callee)),
         help=_help(near, wanted),
         severity=severity,
         trail=_trail(env, call, callee),
