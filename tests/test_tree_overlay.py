@@ -322,12 +322,38 @@ def test_a_bare_copy_is_an_overlay_and_a_namesake_is_not(tmp_path, repo):
     assert any("registry.py" in note for note in tree.notes)
 
 
-def test_a_diff_as_path_is_applied_and_diffs_in_a_folder_are_noted(site, repo):
+@pytest.mark.parametrize("path", ["p/x.patch", "p", "."])
+def test_a_diff_of_a_repository_is_applied(site, repo, path):
     write(repo / "p/x.patch", diff_of(MODEL))
-    assert states(opened(site, paths=("p/x.patch",))) == {MODEL: "overlay"}
-    tree = opened(site, paths=("p",))
-    assert states(tree) == {}
-    assert [(u.id, u.path) for u in tree.undecided] == [("diff-not-laid-over", "p/x.patch")]
+    tree = opened(site, paths=(path,))
+    assert states(tree) == {MODEL: "overlay"}
+    assert not tree.undecided
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"p/y.patch": diff_of("vllm/engine/utils.py")},  # in no order
+        {"q/0002.patch": diff_of("vllm/engine/utils.py")},  # in another folder: of another release, perhaps
+        {"p/other.patch": b"--- a/other/x.py\n+++ b/other/x.py\n@@ -1 +1 @@\n-a\n+b\n"},
+        {"p/broken.patch": b"--- a/vllm/x.py\n+++ b/vllm/x.py\n@@ -1,9 +1 @@\n-a\n"},
+        {MODEL: b"a file of the tree, too\n"},
+    ],
+)
+def test_diffs_of_a_repository_that_may_not_belong_together_are_noted(site, repo, others):
+    for path, data in {"p/x.patch": diff_of(MODEL), **others}.items():
+        write(repo / path, data)
+    tree = opened(site, paths=(".",))
+    assert set(states(tree)) <= set(others)
+    assert [u.id for u in tree.undecided] == ["diff-not-laid-over"]
+
+
+def test_diffs_of_a_repository_in_an_order(site, repo):
+    write(repo / "p/0001.patch", diff_of(MODEL))
+    write(repo / "p/0002-more.patch", diff_of(MODEL, "line_3 = 33", "line_3 = 34"))
+    tree = opened(site, paths=(".",))
+    assert b"line_3 = 34" in tree.read(MODEL)
+    assert not tree.failures
 
 
 def test_paths_into_the_tree_select(tmp_path, repo):

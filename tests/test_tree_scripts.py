@@ -297,14 +297,16 @@ def test_steps_of_a_dockerfile_that_do_not_do_what_they_say(site, repo, step, wh
 
 
 def test_shell_that_is_not_followed_is_undecided(site, repo):
-    write(repo / "patch.sh", f"for f in a b; do\n  sed -i s/a/b/ {PACKAGES}/vllm/$f.py\ndone\n".encode())
+    write(repo / "patch.sh", f"for f in $(ls); do\n  sed -i s/a/b/ {PACKAGES}/vllm/$f\ndone\n".encode())
     write(repo / "launch.sh", b"if true; then\n  vllm serve /models/vllm/model\nfi\n")
     tree = opened(site, ".")
     assert [(one.id, one.path) for one in tree.undecided][:1] == [("patch-script-not-followed", "patch.sh")]
     assert all(one.path != "launch.sh" for one in tree.undecided)
 
 
-@pytest.mark.parametrize("end", ["for f in a; do true; done", "exit 1", f"grep -q nothing {PACKAGES}/vllm/toy.py"])
+@pytest.mark.parametrize(
+    "end", [f"for f in $(ls); do rm {PACKAGES}/vllm/$f; done", "exit 1", f"grep -q nothing {PACKAGES}/vllm/toy.py"]
+)
 def test_a_script_that_does_not_come_to_its_end_is_not_laid_over(site, repo, end):
     step = f"sed -i s/limit/maximum/ {PACKAGES}/vllm/toy.py"
     write(repo / "patch.sh", f"set -e\n{step}\n{end}\n".encode())
@@ -372,3 +374,143 @@ def test_the_variables_of_a_heredoc_are_those_of_the_shell_unless_its_word_is_qu
     write(repo / "p.sh", text.encode())
     tree = opened(site, "p.sh")
     assert (b"limit = 4" in tree.read("vllm/toy.py")) is finds
+
+
+REPOSITORY = {
+    "changed.py": "changed = 1\n",
+    "stuff/toy.py": "stuff = 1\n",
+    "stuff/sub/other.py": "stuff = 2\n",
+    "edits.sed": "s/limit/maximum/\n",
+    "fix.patch": "--- a/vllm/toy.py\n+++ b/vllm/toy.py\n@@ -3,1 +3,1 @@\n-limit = 3\n+limit = 4\n",
+    "edit.py": "from pathlib import Path\np = Path('$SP/toy.py')\np.write_text(p.read_text().replace('limit', 'x'))\n",
+    "inner.sh": "sed -i 's/limit/maximum/' $SP/toy.py\n",
+}
+
+
+def run_both(site: Path, repo: Path, text: str) -> tuple[Tree, dict[str, bytes]]:
+    """The tree as preflight sees it behind a script of bash, and the files as bash leaves them."""
+    for name, content in REPOSITORY.items():
+        if name.partition("/")[0] in text:
+            write(repo / name, content.replace("$SP", f"{site}/vllm").encode())
+    write(repo / "use.sh", f"SP={site}/vllm\n{text}\n".encode())
+    tree = opened(site, ".")
+    subprocess.run(["bash", "use.sh"], cwd=repo, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    left = {path.relative_to(site).as_posix(): path.read_bytes() for path in (site / "vllm").rglob("*.py")}
+    return tree, left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sed -iE 's/limit/x/' $SP/toy.py",
+        "sed -ie 's/limit/x/' $SP/toy.py",
+        "sed -Ei 's/(limit)/x/' $SP/toy.py",
+        "sed --in-place=.bak --expression='s/limit/x/' $SP/toy.py",
+        "sed -si -f edits.sed $SP/toy.py $SP/sub/other.py",
+        "sed -i '/limit/d' $SP/*.py",
+        "sed -i 's/limit/x/' $SP/{toy,sub/other}.py",
+        "cat > $SP/new.py <<EOF\nx = 1\nEOF",
+        "cat << EOF | tee $SP/new.py\nx = 1\nEOF",
+        "tee -a $SP/toy.py <<'EOF' > /dev/null\nx = 1\nEOF",
+        "echo 'x = 1' | tee -a $SP/toy.py",
+        "echo 'x = 1' >> $SP/toy.py; printf 'y = 1\\n' >> $SP/toy.py",
+        ": > $SP/toy.py",
+        "install -m 644 -D changed.py $SP/deep/new.py",
+        "cp -t $SP changed.py",
+        "cp -r stuff/. $SP/",
+        "cp -r stuff $SP/",
+        "cp -r stuff/* $SP/",
+        "cp stuff/*.py $SP",
+        "ln -sf $PWD/changed.py $SP/toy.py",
+        "mv $SP/toy.py $SP/new.py",
+        "mkdir -p $SP/deep && cp changed.py $SP/deep/new.py",
+        "rm -rf $SP/sub",
+        "for p in *.patch; do patch -p1 -d $SP/.. < $p; done  # fix.patch",
+        "(patch -p1 -d $SP/.. -i $PWD/fix.patch) > log || exit 1",
+        "for f in toy.py sub/other.py; do sed -i 's/limit/x/' $SP/$f; done",
+        "for f in $SP/*.py; do sed -i 's/limit/x/' $f; done",
+        "if [ -d $SP/sub ] && [ -f $SP/toy.py ]; then sed -i s/limit/x/ $SP/toy.py; else rm $SP/toy.py; fi",
+        "if [ -d $SP/no ]; then rm $SP/toy.py; elif [ -d $SP/sub ]; then sed -i s/limit/x/ $SP/toy.py; fi",
+        "if ! grep -q nothing $SP/toy.py\nthen\n  sed -i s/limit/x/ $SP/toy.py\nfi",
+        "test -f $SP/gone.py || sed -i s/limit/x/ $SP/toy.py",
+        "[ -f $SP/gone.py ] && sed -i s/limit/x/ $SP/toy.py",
+        "false || sed -i s/limit/x/ $SP/toy.py",
+        "[[ $SP == *vllm* ]] && true; { sed -i s/limit/x/ $SP/toy.py; }",
+        'change() {\n  local file=$1\n  sed -i "s/$2/x/" "$file"\n}\nchange $SP/toy.py limit',
+        'D=$(cd "$(dirname "$0")" && pwd)\ncp $D/changed.py $SP/toy.py',
+        'F="$SP/toy.py"; NEW=y; sed -i "s/limit/$NEW/" ${F}',
+        "env A=1 nice sed -i s/limit/x/ $SP/toy.py",
+        "eval \"sed -i s/limit/x/ $SP/toy.py\"; bash -c 'echo 1' ",
+        "bash inner.sh",
+        "cd $SP/sub; sed -i s/limit/x/ ../toy.py",
+        "python3 -c \"\nimport pathlib\np = pathlib.Path('$SP/toy.py')\np.write_text('')\n\"",
+        "python3 edit.py || exit 1",
+        "sed -i s/limit/x/ $SP/toy.py &&\n  cp changed.py $SP/new.py",
+        "exit 0\nsed -i s/limit/x/ $SP/toy.py",
+    ],
+)
+def test_shell_is_followed_as_bash_runs_it(site, repo, text):
+    tree, left = run_both(site, repo, text)
+    assert not tree.undecided
+    assert {path: tree.read(path) for path in tree.files() if path.endswith(".py")} == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "perl -pi -e 's/limit/x/' $SP/toy.py",
+        "sed 's/limit/x/' $SP/toy.py > $SP/new.py",
+        "curl -o $SP/toy.py http://localhost:1/x",
+        "find $SP -name toy.py -exec sed -i s/limit/x/ {} +",
+        "grep -rl limit $SP | xargs sed -i s/limit/x/",
+        "patch -p1 -R -d $SP/.. < fix.patch",
+        "cat fix.patch | patch -p1 -d $SP/..",
+        'if [ "$WANTED" = 1 ]; then sed -i s/limit/x/ $SP/toy.py; fi',
+        "ls | while read f; do sed -i s/limit/x/ $SP/$f; done",
+        "case $1 in a) rm $SP/toy.py;; esac",
+        "for f in {1..3}; do rm $SP/$f.py; done",
+        "which git && sed -i s/limit/x/ $SP/toy.py",
+        "python3 /opt/gone.py $SP",
+        "cd $SP; python3 /opt/gone.py",
+        "sed -i s/limit/x/ $SP/toy.py; python3 /opt/gone.py",
+        "sed -i s/limit/x/ $SP/toy.py; bash /opt/gone.sh",
+        "sed -i s/limit/x/ $SP/toy.py; sed -i s/name/x/ $1",
+        "python3 - $SP/toy.py <<EOF\nimport sys\nopen(sys.argv[1], 'w')\nEOF",
+        "{ echo a; echo b; } > $SP/new.py",
+        "again() { again; cp changed.py $SP; }; again",
+        "sed -i s/limit/x/ $SP/toy.py; if [ -f x ]; then",
+    ],
+)
+def test_shell_of_which_nobody_can_say_what_it_does_is_undecided(site, repo, text):
+    before = {path.relative_to(site).as_posix(): path.read_bytes() for path in (site / "vllm").rglob("*.py")}
+    for name in ("changed.py", "fix.patch"):
+        if name in text:
+            write(repo / name, REPOSITORY[name].encode())
+    write(repo / "use.sh", f"SP={site}/vllm\n{text}\n".encode())
+    tree = opened(site, "use.sh")
+    assert [(one.id, one.path) for one in tree.undecided] == [("patch-script-not-followed", "use.sh")]
+    assert {path: tree.read(path) for path in before} == before
+
+
+def test_shell_that_changes_nothing_of_the_tree_is_nobodys_question(site, repo):
+    text = (
+        "SP=/usr/lib/python3/site-packages/vllm\nset -e\nwhile getopts x opt; do case $opt in x) X=1;; esac; done\n"
+        'if [ -n "$LOG" ]; then cp -r "$LOG" /tmp/kept; rm -rf "$LOG"; fi\nls $SP | head\npython3 /opt/warm_up.py\n'
+        "for i in $(seq 3); do curl -s localhost:8000/health > /tmp/health && break; done\n"
+        'sed -i s/a/b/ "$CONFIG"\nexec vllm serve /models/vllm/model "$@"\n'
+    )
+    write(repo / "launch.sh", text.encode())
+    write(repo / "use.py", b"import vllm\n")
+    tree = opened(site, ".")
+    assert not tree.undecided and not tree.script_failures
+
+
+def test_files_that_wildcards_bring_need_not_all_have_the_text(site, repo):
+    for step in (
+        "for f in {P}/vllm/*.py; do sed -i 's/limit/x/' $f; done",
+        "sed -i 's/limit/x/' {P}/vllm/*.py",
+    ):
+        write(repo / "use.sh", (step.replace("{P}", PACKAGES) + "\n").encode())
+        assert not opened(site, ".").script_failures
+    write(repo / "use.sh", f"cp use.sh {PACKAGES}/vllm/gone/x.py\n".encode())
+    assert [(one.why, one.path) for one in opened(site, ".").script_failures] == [(ScriptWhy.NO_FILE, "vllm/gone")]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from preflight.errors import TreeError, UsageError
 from preflight.model import Undecided
 from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
 from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, EntryPoint, OutsideFile, SourceUnreadable, counted
-from preflight.tree.paths import absolute, is_file
+from preflight.tree.paths import absolute, is_file, names_in
 from preflight.tree.placing import Places
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import is_compiled
@@ -159,6 +159,9 @@ class _Work:
                 self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
+        elif diffs and not (found or placed) and _is_series(series := _unused(files, scripts), places):
+            for file in _in_order(series, [replace(one, parts=one.parts[-1:]) for one in files]):
+                self._apply(file, file.file in changed)
         elif diffs:
             self.undecided.append(
                 Undecided(
@@ -337,6 +340,30 @@ def _in_order(diffs: Sequence[Given], files: Sequence[Given]) -> list[Given]:
         if name not in by_name:
             raise TreeError(f"{series.file} names {name}, which is not beside it.", "Correct the series file.")
     return [by_name[name] for name in names]
+
+
+def _unused(files: Sequence[Given], scripts: frozenset[str]) -> list[Given]:
+    """The diffs that no script applies, named as a series file beside them names them."""
+    return [replace(one, parts=one.parts[-1:]) for one in files if one.is_diff and one.name not in scripts]
+
+
+def _is_series(diffs: Sequence[Given], places: Places) -> bool:
+    """Whether diffs of a repository are one patch of the tree: they stand in one folder and in an order, and each of
+    them changes files of the tree. Others may be for several releases, or for other packages."""
+    folders = {file.name.rpartition("/")[0] for file in diffs}
+    numbered = all(file.file.name[:1].isdigit() for file in diffs)
+    beside = [one for one in names_in(diffs[0].file.parent) if one == "series"]
+    if len(folders) > 1 or not (len(diffs) == 1 or numbered or beside):
+        return False
+    for file in diffs:
+        try:
+            changed = read_diff(file.data, file.name)
+        except TreeError:
+            return False
+        named = [name for one in changed for name in (one.old, one.new) if name is not None]
+        if not any(PACKAGE in PurePosixPath(name).parts[:3] and places.of_diff([name]) for name in named):
+            return False
+    return True
 
 
 def _is_diff(file: Given) -> bool:

@@ -11,20 +11,16 @@ from preflight.tree.compare import hunks
 from preflight.tree.diff import Mark, Marks
 from preflight.tree.gather import Given
 from preflight.tree.scripts.commands import ApplyDiff
+from preflight.tree.scripts.docker import follow_shell
 from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import Made, Outcome, ScriptFailure
 from preflight.tree.scripts.python import follow
-from preflight.tree.scripts.shell import follow_shell
+from preflight.tree.scripts.shell import MAY_CHANGE
 from preflight.tree.tree import Tree
 
 _DOCKER = re.compile(r"(?:Docker|Container)file(?:[.\-_].*)?$|.*\.(?:docker|container)file$", re.IGNORECASE)
 _NAMES_TREE = re.compile(r"(?:^|/)vllm(?:/|$)|site-packages|dist-packages")
 _TOUCHES = re.compile(rb"\bvllm/[\w./-]*\.py\b|(?:site|dist)-packages/vllm\b|vllm\.__(?:file|path)__")
-#: a shell's ways to change a file
-_CHANGES = re.compile(
-    rb"\bsed\b[^\n]*[ \t]-\w*i|\bpatch\b|\bgit apply\b|\b(?:cp|mv|install|tee)\b[^\n]*vllm/"
-    rb"|>[ \t]*\S*vllm/|\bpython[\d.]*\b[^\n]*<<"
-)
 _WRITES = frozenset(
     {
         "write_text",
@@ -57,10 +53,13 @@ class Followed:
 
 
 def is_shell_or_docker(file: Given) -> bool:
-    """Whether a file is a Dockerfile that names files of vLLM's folder, or a shell script that changes files too."""
+    """Whether a file is a Dockerfile that names files of vLLM's folder, or a shell script that may change files too."""
     if _TOUCHES.search(file.data) is None:
         return False
-    return _is_docker(file) or (file.file.suffix in (".sh", ".bash") and _CHANGES.search(file.data) is not None)
+    if _is_docker(file):
+        return True
+    text = file.data.decode("utf-8", "replace") if file.file.suffix in (".sh", ".bash") else ""
+    return MAY_CHANGE.search(text) is not None
 
 
 def _is_docker(file: Given) -> bool:
@@ -117,12 +116,16 @@ def follow_scripts(
     name. ``known`` are all files at hand by their names."""
     found = Followed()
     files = Files(tree, lookup)
-    for file in shells:
+    ran: set[str] = set()
+    for file in sorted(shells, key=lambda one: _is_named_by(one, shells)):
+        if file.name in ran:
+            continue
         text = file.data.decode("utf-8", "replace")
-        outcome, inner, used = follow_shell(text, file.name, files, tuple(known), apply_diff, docker=_is_docker(file))
-        _keep(found, files, tree, [outcome, *inner])
-        found.scripts.update(one.script for one in inner)
-        found.used |= used
+        shell = follow_shell(text, file.name, files, tuple(known), apply_diff, docker=_is_docker(file))
+        _keep(found, files, tree, [shell.outcome, *shell.inner])
+        found.scripts.update(one.script for one in shell.inner)
+        found.used |= shell.used
+        ran |= shell.ran
     for file in scripts:
         if file.name in found.scripts:
             continue
@@ -132,6 +135,12 @@ def follow_scripts(
             _keep(found, files, tree, [outcome])
     found.writes = {path: data for path, data in files.written.items() if data != files.before(path)}
     return found
+
+
+def _is_named_by(file: Given, shells: Sequence[Given]) -> bool:
+    """Whether another script names this one, and so is likely to run it."""
+    name = file.file.name.encode()
+    return any(name in other.data for other in shells if other is not file)
 
 
 def _keep(found: Followed, files: Files, tree: Tree, outcomes: Sequence[Outcome]) -> None:

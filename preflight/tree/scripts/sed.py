@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from preflight.tree.scripts.texts import TooMuch, checked_pattern
 
@@ -38,6 +39,70 @@ class SedCommand:
     pattern: re.Pattern[str] | None = None
     everywhere: bool = False
     nth: int = 1
+
+
+@dataclass(slots=True)
+class SedCall:
+    """A command line of sed, as its options say. ``scripts`` are texts, ``script_files`` files that hold such."""
+
+    in_place: bool = False
+    suffix: str = ""
+    extended: bool = False
+    open: str | None = None  #: an option that is not followed
+    scripts: list[str] = field(default_factory=list)
+    script_files: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+_LONG = {
+    "in-place": "i", "expression": "e", "file": "f", "regexp-extended": "E", "quiet": "n", "silent": "n",
+    "separate": "s", "unbuffered": "u", "null-data": "z", "line-length": "l", "posix": "s", "follow-symlinks": "s",
+}  # fmt: skip
+
+
+def read_call(words: Sequence[str]) -> SedCall:
+    """The words behind ``sed``, as GNU's option parser reads them: what follows ``i`` in one word is a suffix."""
+    call = SedCall()
+    waiting = [*words]
+    rest: list[str] = []
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            rest += waiting
+            break
+        if not word.startswith("-") or word == "-":
+            rest.append(word)
+            continue
+        if word.startswith("--"):
+            name, given, value = word[2:].partition("=")
+            letter = _LONG.get(name)
+            if letter is None:
+                call.open = word
+                continue
+            tail: str | None = value if given else None
+            letters = letter
+        else:
+            letters, tail = word[1:], None
+        for at, letter in enumerate(letters):
+            after = letters[at + 1 :] if tail is None else tail
+            if letter == "i":
+                call.in_place, call.suffix = True, after
+                break
+            if letter in "efl":
+                value = after if after or tail is not None else (waiting.pop(0) if waiting else "")
+                if letter == "e":
+                    call.scripts.append(value)
+                elif letter == "f":
+                    call.script_files.append(value)
+                break
+            if letter in "Er":
+                call.extended = True
+            elif letter not in "su":
+                call.open = f"-{letter}"
+    if not call.scripts and not call.script_files:
+        call.scripts, rest = rest[:1], rest[1:]
+    call.files = rest
+    return call
 
 
 def parse_sed(script: str, extended: bool) -> list[SedCommand]:

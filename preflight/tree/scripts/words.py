@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 
 from preflight.tree.scripts.files import ANYWHERE
 
-_HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_][\w.]*)\2")
+HEREDOC = re.compile(r"(?<!<)<<(-?)[ \t]*(['\"]?)([A-Za-z_][\w.]*)\2")
 _OPERATORS = ("&&", "||", ">>", "2>", "&>", ";", "|", ">", "<", "&", "(", ")")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)(:?[-=][^}]*)?\}|([A-Za-z_]\w*))")
+_VARIABLE = re.compile(r"\$(?:\{(\w+|[@*])(:?[-=][^}]*)?\}|([A-Za-z_]\w*|[0-9@*]))")
+#: under this name the variables of a script hold the folder that it stands in
+HERE = "\ue004here"
+_IS_HERE = re.compile(r"\bdirname\b.*(?:\$0|BASH_SOURCE)|^\s*pwd\s*$|\brev-parse\b")
 
 
 @dataclass(slots=True)
@@ -53,9 +56,16 @@ def logical_lines(text: str, first_line: int = 1) -> Iterator[Logical]:
             # a comment between the lines of an instruction is no part of it
             whole = whole if nxt.lstrip().startswith("#") else whole[:-1] + "\n" + nxt
         at += 1
+        if whole.lstrip().startswith("#"):
+            continue
+        joined = at
+        while joined < len(lines) and not HEREDOC.search(whole) and _goes_on(whole):
+            whole += "\n" + lines[joined]
+            joined += 1
+            at = joined if not _goes_on(whole) else at
         heredocs: list[tuple[str, int]] = []
         literal: list[bool] = []
-        for match in _HEREDOC.finditer(whole):
+        for match in HEREDOC.finditer(whole):
             begin = at
             strip = bool(match[1])
             while at < len(lines) and (lines[at].lstrip("\t") if strip else lines[at]).rstrip() != match[3]:
@@ -64,8 +74,29 @@ def logical_lines(text: str, first_line: int = 1) -> Iterator[Logical]:
             heredocs.append(("".join(line + "\n" for line in body), first_line + begin))
             literal.append(bool(match[2]))
             at += 1
-        if whole.strip() and not whole.lstrip().startswith("#"):
+        if whole.strip():
             yield Logical(first_line + start, whole, tuple(heredocs), tuple(literal))
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a line ends within quotes, or behind an operator that wants another command."""
+    at = 0
+    begun = False
+    while at < len(text):
+        char = text[at]
+        if char == "\\":
+            at += 1
+        elif char == "#" and not begun:
+            at = text.find("\n", at) if "\n" in text[at:] else len(text)
+        elif char in "'\"":
+            at += 1
+            while at < len(text) and text[at] != char:
+                at += 2 if text[at] == "\\" and char == '"' else 1
+            if at >= len(text):
+                return True
+        begun = at < len(text) and not text[at].isspace() and text[at] not in ";&|("
+        at += 1
+    return text.rstrip().endswith(("&&", "||", "|")) and not text.lstrip().startswith("#")
 
 
 def commands(logical: Logical, variables: Mapping[str, str]) -> list[Command]:
@@ -75,7 +106,7 @@ def commands(logical: Logical, variables: Mapping[str, str]) -> list[Command]:
         (text if literal else _expanded(text, variables), line)
         for (text, line), literal in zip(logical.heredocs, logical.literal, strict=True)
     ]
-    text = _HEREDOC.sub(" \ue001 ", logical.text)
+    text = HEREDOC.sub(" \ue001 ", logical.text)
     redirect: str | None = None
     for kind, word, line in _words(text, logical.line, variables):
         current = found[-1]
@@ -198,11 +229,19 @@ def _expansion(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, i
             end += 1
         if depth:
             raise ValueError("a bracket is not closed")
-        return ANYWHERE, end
+        return (variables.get(HERE, ANYWHERE) if _IS_HERE.search(text[at + 2 : end - 1]) else ANYWHERE), end
     match = _VARIABLE.match(text, at)
+    if match is None and text.startswith("${", at):
+        end = text.find("}", at)
+        whole = text[at : end + 1]
+        return (variables.get(HERE, ANYWHERE) if re.search(r"BASH_SOURCE|\{0%", whole) else ANYWHERE), end + 1 or len(
+            text
+        )
     if match is None:
         return "$", at + 1
     name = match[1] or match[3]
+    if name == "PWD":
+        name = HERE
     if name in variables:
         return variables[name], match.end()
     default = match[2] or ""
