@@ -133,7 +133,7 @@ class ProgramWorld:
             return spec.reason or f"{name} has no source"
         tree = self._program.syntax_tree(module)
         if not isinstance(tree, ast.Module):
-            return f"{name} cannot be read: {tree.reason}"
+            return f"{name} cannot be read: {tree.message}"
         return SourceModule(_shown_path(spec.path or name, name), tree, spec.is_package)
 
 
