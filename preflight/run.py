@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
+from preflight.checks.walked import following
 from preflight.collector import uncollected
 from preflight.model import Excerpt, Fault, Finding, Note, Report, Severity, Step, Undecided, Verdict
 from preflight.suppress import SUPPRESSION_CHECKS, apply_suppressions
@@ -103,7 +104,8 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
             program_of_tree().environment = launch.environment
         undecided += unread
         paths = _paths(tree, request.options)
-        context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch)
+        follow = following(launch, tree, program_of_tree, request.options)
+        context = Context(tree, sources, cst, rulebook, paths, program_of_tree, request.options, launch, follow)
         for check in all_checks():
             if not any(rule.check in check.ids for rule in active):
                 continue
@@ -120,6 +122,10 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     findings = _findings(faults, by_check, by_code)
     findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook, frozenset(by_code))
     findings += _findings(housekeeping, by_check, by_code)
+    if launch is not None:
+        from preflight.checks.unloaded import eased
+
+        findings = list(eased(context, findings))
     findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))

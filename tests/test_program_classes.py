@@ -121,6 +121,23 @@ def test_the_mro_of_typing_classes_is_the_one_of_cpython(
         assert found == expected, lines
 
 
+def test_a_generic_base_that_is_written_twice_is_one_object(tmp_path: Path) -> None:
+    head = "from typing import Generic, List, TypeVar\nT = TypeVar('T')\n"
+    program = program_of(
+        tmp_path,
+        {
+            "vllm/m.py": head
+            + "class A(Generic[T], List[T], Generic[T]): ...\n"
+            + "class B(Generic[T], Generic[T]): ...\n"
+            + "class C(List[T], List[T]): ...\n"
+        },
+        python=_OURS,
+    )
+    assert [cls.name for cls in class_of(program, "vllm.m", "A").mro] == ["A", "list", "object"]
+    assert "duplicate base class Generic" in (class_of(program, "vllm.m", "B").mro_error or "")
+    assert "duplicate base class list" in (class_of(program, "vllm.m", "C").mro_error or "")
+
+
 def test_an_inconsistent_or_doubled_base_is_reported(tmp_path: Path) -> None:
     text = """\
         class A: ...

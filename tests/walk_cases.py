@@ -20,7 +20,7 @@ from typing import Any
 
 from preflight.checks.context import CheckOptions, Context
 from preflight.checks.flags import check_flags
-from preflight.checks.walked import check_walk
+from preflight.checks.walked import check_walk, following
 from preflight.launch.launch import read_launch
 from preflight.launch.request import LaunchRequest
 from preflight.model import Fault, Severity, Undecided
@@ -69,8 +69,10 @@ def say(
     tree, program = tree_of(version)
     started = time.process_time()
     launch = read_launch(LaunchRequest(words=tuple(words), folder=folder), {}, tree, program)
+    options = CheckOptions(assume=assume)
+    walked_once = following(launch, tree, lambda: program, options)
     context = Context(
-        tree, SourceStore(tree), CstParser(), load_rulebook(), (), lambda: program, CheckOptions(assume=assume), launch
+        tree, SourceStore(tree), CstParser(), load_rulebook(), (), lambda: program, options, launch, walked_once
     )
     errors, doubts = [], []
     walked: Iterable[Any]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from preflight.syntax.cst import CstParser
     from preflight.syntax.source import SourceStore
     from preflight.tree import Tree
+    from preflight.walk.following import Followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ class Context:
 
     ``paths`` are the files to check (tree-relative, sorted): the patched set, or with ``--all`` every file, Python or
     not, that exists. ``launch`` is the launch as the tree's own parser reads it, if one was given. ``load_program``
-    builds the program model on its first call and returns the same one afterwards.
+    builds the program model on its first call and returns the same one afterwards. ``follow`` walks the launch on its
+    first call and returns the same outcome afterwards: None without a launch. It raises UsageError for assumptions that
+    mean nothing.
     """
 
     tree: Tree
@@ -45,6 +48,7 @@ class Context:
     load_program: Callable[[], Program]
     options: CheckOptions = field(default_factory=CheckOptions)
     launch: Launch | None = None
+    follow: Callable[[], Followed | Undecided | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

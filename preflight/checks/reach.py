@@ -15,6 +15,7 @@ from preflight.program.facts import ClassFacts, FunctionFacts, Item
 if TYPE_CHECKING:
     from preflight.checks.context import Context
     from preflight.program import Class, Module, Program
+    from preflight.program.facts import Import
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _dependents(program: Program, modules: dict[str, Module]) -> Iterator[Module
         for other in program.texts.modules_with(word):
             if other.name in seen or other.hole is not None:
                 continue
-            imported = [item for item in other.facts.imports if _names(program, other, item, module.name)]
+            imported = [item for item in other.facts.imports if _reads(other, item, module.name)]
             if not imported:
                 continue
             seen.add(other.name)
@@ -68,11 +69,19 @@ def _dependents(program: Program, modules: dict[str, Module]) -> Iterator[Module
                 waiting.append(other)
 
 
-def _names(program: Program, module: Module, item: object, target: str) -> bool:
-    """Whether an import statement reads from the module ``target``."""
-    from preflight.program.facts import Import
+def imports_from(module: Module, target: Module) -> bool:
+    """Whether a module has an import statement, wherever it stands, that loads the module ``target``: one that reads
+    from it, or if it is a package from what is inside of it."""
+    inside = f"{target.name}."
+    return any(
+        _reads(module, item, target.name)
+        or (target.spec.is_package and (module.absolute(item) or "").startswith(inside))
+        for item in module.facts.imports
+    )
 
-    assert isinstance(item, Import)
+
+def _reads(module: Module, item: Import, target: str) -> bool:
+    """Whether an import statement reads from the module ``target``."""
     found = module.absolute(item)
     return found is not None and (found == target or (item.name is not None and f"{found}.{item.name}" == target))
 

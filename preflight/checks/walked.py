@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from preflight.checks.context import Check, Context
+from preflight.checks.context import Check, CheckOptions, Context
 from preflight.model import Fault, Note, Undecided
 from preflight.walk.ids import ASSERTION, ATTRIBUTE, DEMANDED, RAISES, TYPE
+
+if TYPE_CHECKING:
+    from preflight.launch.launch import Launch
+    from preflight.program import Program
+    from preflight.tree import Tree
+    from preflight.walk.following import Followed
 
 
 def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
@@ -14,20 +21,14 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
 
     Raises UsageError for assumptions that mean nothing. A fault of the walk itself is an open question of the report.
     """
-    launch = context.launch
-    if launch is None:
+    followed = context.follow()
+    if followed is None:
         return
-    from preflight.walk.following import follow
-    from preflight.walk.report import assumed
-    from preflight.walk.stages import Scope
-
-    options = context.options
-    followed = follow(
-        launch, context.tree, context.load_program(), options.assume, Scope(demanded=options.require_config)
-    )
     if isinstance(followed, Undecided):
         yield followed
         return
+    from preflight.walk.report import assumed
+
     if context.tree.outside:
         from preflight.checks.beside_walk import as_patched
 
@@ -35,6 +36,24 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
     else:
         yield from followed.found
     yield from assumed(followed.walk, followed.assumptions)
+
+
+def following(
+    launch: Launch | None, tree: Tree, load_program: Callable[[], Program], options: CheckOptions
+) -> Callable[[], Followed | Undecided | None]:
+    """What walks a launch when it is first asked to, and gives the same outcome from then on."""
+    done: list[Followed | Undecided] = []
+
+    def once() -> Followed | Undecided | None:
+        if launch is not None and not done:
+            from preflight.walk.following import follow
+            from preflight.walk.stages import Scope
+
+            scope = Scope(demanded=options.require_config)
+            done.append(follow(launch, tree, load_program(), options.assume, scope))
+        return done[0] if done else None
+
+    return once
 
 
 CHECKS = (Check(frozenset({RAISES, ASSERTION, ATTRIBUTE, TYPE, DEMANDED}), check_walk),)

@@ -93,16 +93,21 @@ class ClassMaker:
         if any(base.cls is not None and self.is_typed_dict(base.cls) for base, _ in written):
             # typing._TypedDictMeta makes a plain dict of every typed dict, whatever it is derived from
             self._typed_dicts.add(cls)
-            generic = [base for base, _ in written if base.cls is not None and base.cls.is_typing("Generic")]
-            return (*generic, Base("TypedDict", facts.line, facts.column, self.opaque("builtins", "dict")))
+            # and of whatever is generic among its bases the bare Generic
+            generic = [base for base, _ in written if _is_generic(base)][:1]
+            made = [Base(base.text, base.line, base.column, self.opaque("typing", "Generic")) for base in generic]
+            return (*made, Base("TypedDict", facts.line, facts.column, self.opaque("builtins", "dict")))
         result: list[Base] = []
-        for index, (base, subscripted) in enumerate(written):
-            later = written[index + 1 :]
+        for base, subscripted in written:
+            # an alias that stands there twice is one object to ``bases.index``: the first of them
+            first = next(index for index, (other, _) in enumerate(written) if other.text == base.text)
+            later = written[first + 1 :]
             if base.cls is None:
                 result.append(base)
             elif base.cls.is_typing("Generic") and subscripted:
-                # typing._GenericAlias.__mro_entries__: a later generic base, or Protocol, brings Generic along
-                if not protocol and not any(_is_typing_alias(other, subscript) for other, subscript in later):
+                # typing._GenericAlias.__mro_entries__: another later generic base, or Protocol, brings Generic along
+                others = [(other, subscript) for other, subscript in later if other.text != base.text]
+                if not protocol and not any(_is_typing_alias(other, subscript) for other, subscript in others):
                     result.append(base)
             elif base.cls.module in TYPING_MODULES:
                 brought = any(_is_typing_alias(other, subscript) or _is_generic(other) for other, subscript in later)

@@ -25,10 +25,12 @@ class BuiltParameter:
 
 @dataclass(frozen=True, slots=True)
 class BuiltModule:
-    """A module: its dotted name, its class, what it registered, and the attributes that may be more of it."""
+    """A module: its dotted name, its class and the module of the tree that defines it, what it registered, and the
+    attributes that may be more of it."""
 
     name: str
     cls: str
+    defined: str
     parameters: tuple[BuiltParameter, ...]
     open: tuple[str, ...]
 
@@ -63,7 +65,7 @@ def _walk(module: Instance, name: str, seen: set[int]) -> Iterator[BuiltModule]:
             children.append((key, value))
         elif _may_register(value):
             open_names.append(key)
-    yield BuiltModule(name, module.cls.name, tuple(parameters), tuple(open_names))
+    yield BuiltModule(name, module.cls.name, module.cls.module, tuple(parameters), tuple(open_names))
     for key, child in children:
         yield from _walk(child, f"{name}.{key}" if name else key, seen)
 

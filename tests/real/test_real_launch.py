@@ -106,6 +106,33 @@ def test_the_table_of_the_incident(
     assert report["verdict"] == ("would-not-launch" if wanted else "clear")
 
 
+def broken(version: str, *names: str) -> dict[str, bytes]:
+    """Files of models, each with a line in front that is no Python."""
+    paths = [f"vllm/model_executor/models/{name}.py" for name in names]
+    return {path: b"def broken(:\n" + source(version, path).encode() for path in paths}
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "loaded", "others"),
+    [
+        # of the wrapper's language model the launch loads the file by way of the registry, and what that imports
+        pytest.param("0.16.0", TARGET, ["deepseek_v2"], ["qwen3", "deepseek_mtp"], id="nested"),
+        pytest.param("0.33.0", POPULAR["llama-3.1-8b"][0], [], ["phi4mm", "phi4mm_audio"], id="others"),
+        pytest.param("0.33.0", POPULAR["llama-3.1-8b"][0], ["llama"], ["qwen3_vl_moe"], id="its own"),
+    ],
+)
+def test_a_file_that_the_launch_does_not_load_stops_it_not(
+    version: str, config: Config, loaded: list[str], others: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "config.json").write_text(json.dumps(config))
+    words = ["vllm", "serve", str(tmp_path / "target"), "--trust-remote-code"]
+    report = check(capsys, tmp_path, "--vllm", version, *words, overlay=broken(version, *loaded, *others))
+    found = {(Path(f["path"]).stem, f["severity"]) for f in report["findings"] if f["rule"] == "PF101"}
+    assert found == {*((name, "error") for name in loaded), *((name, "warning") for name in others)}
+    assert report["verdict"] == ("would-not-launch" if loaded else "clear")
+
+
 _TESTS = itertools.count(1)
 
 

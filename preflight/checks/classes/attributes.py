@@ -53,7 +53,7 @@ def _own(survey: Survey, cls: Class) -> Iterator[Fault]:
     if not missing or cls.own("__new__") is not None or survey.abstract(cls):
         return
     for name, reads in missing.items():
-        if _sure(survey, cls, reads) or all(_in_interface_method(survey, store) for store in attributes.foreign(name)):
+        if _sure(survey, cls, reads) or all(_in_interface_method(survey, store) for store in attributes.stores(name)):
             yield _never_set(survey, cls, name, reads)
 
 
@@ -278,7 +278,7 @@ def _lacking(survey: Survey, place: Place, body: Body, env: Env) -> Class | None
         if not isinstance(kind, (SuperOf, InstanceOf)) or not _lacks(survey, kind, node.attr):
             return None
         lacking = kind.cls
-    if lacking is None or ast.unparse(node.value) in body.asked or survey.attributes.foreign(node.attr):
+    if lacking is None or ast.unparse(node.value) in body.asked or survey.attributes.set_elsewhere(node.attr):
         return None
     return lacking
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from preflight.checks.changes import change_of
 from preflight.checks.effects.ids import CACHED
 from preflight.checks.reach import classes_of
 from preflight.checks.released import released_tree
@@ -35,17 +36,17 @@ def cached_flags(context: Context) -> Iterator[Fault]:
         return  # so many are another release rather than a patch, and its models' files differ as well
     program = context.load_program()
     modules = [module for path in files if (module := program.module_at(path)) is not None and module.hole is None]
-    modules = [module for module in modules if any(True for _ in classes_of(program, module))]
-    if not modules or not _has_cache(program):
+    bases = {module: found for module in modules if (found := _changed(context, program, module))}
+    if not bases or not _has_cache(program):
         return
     tree = released_tree(context.tree)
     if tree is None:
         return
     before: Program | None = None
     entries = {(entry.module, entry.name): entry for entry in program.registry_reader.registry().entries.values()}
-    for module in modules:
+    for module, own in bases.items():
         changed: list[tuple[RegistryEntry, Class, str]] = []
-        for cls in _models(program, module, entries, patched):
+        for cls in _models(program, own, entries, patched):
             before = before or program.beside(tree)
             difference = _difference(program, before, cls)
             if difference is not None:
@@ -61,13 +62,25 @@ def _has_cache(program: Program) -> bool:
     return isinstance(data, bytes) and b"modelinfo" in data and b"hash" in data and b"_load_modelinfo" in data
 
 
+def _changed(context: Context, program: Program, module: Module) -> list[Class]:
+    """The classes of a patched file whose statement is not line by line the release's; all of them where the patch took
+    away something or may have changed what lines below it mean."""
+    found = list(classes_of(program, module))
+    data, released = program.loader.data(module.spec), context.tree.pristine(module.path or "")
+    if not isinstance(data, bytes) or released is None:
+        return found
+    change = change_of(data, released)
+    if change.removes or change.unclear:
+        return found
+    return [cls for cls in found if cls.facts is None or not change.keeps(cls.facts.first_line, cls.facts.end_line)]
+
+
 def _models(
-    program: Program, module: Module, entries: dict[tuple[str, str], RegistryEntry], patched: set[str]
+    program: Program, bases: list[Class], entries: dict[tuple[str, str], RegistryEntry], patched: set[str]
 ) -> Iterator[Class]:
-    """Registered model classes in unchanged files that derive from a class of ``module``."""
+    """Registered model classes in unchanged files that derive from one of ``bases``."""
     seen: set[Class] = set()
-    own = list(classes_of(program, module))
-    for base in own:
+    for base in bases:
         for other in program.texts.modules_with(base.name):
             if other.path in patched or other.hole is not None:
                 continue

@@ -52,6 +52,7 @@ class Attributes:
         self._open: dict[Class, bool] = {}
         self._named: dict[Class, frozenset[str]] = {}
         self._foreign: dict[str, tuple[ForeignStore, ...]] = {}
+        self._elsewhere: dict[str, bool] = {}
 
     def has(self, cls: Class, name: str) -> bool | None:
         """Whether an object of ``cls`` has the attribute once its own code has had the chance to set it; None where
@@ -121,29 +122,38 @@ class Attributes:
         """Where the tree sets the attribute of this name on something that is not the object of the method around it,
         or gives the name as a text to something that sets attributes."""
         if name not in self._foreign:
-            self._foreign[name] = tuple(
-                ForeignStore(module.path or module.name, text.count("\n", 0, use.start) + 1, use.receiver)
-                for module, text in self._files_with(name)
-                for use in _uses(text, name)
-                if use.stores and use.receiver not in ("self", "cls")
-            )
+            self._foreign[name] = tuple(self.stores(name))
         return self._foreign[name]
+
+    def set_elsewhere(self, name: str) -> bool:
+        """Whether there is any such place: of a common name the first one is soon found, all of them are not."""
+        if name not in self._elsewhere:
+            self._elsewhere[name] = next(self.stores(name), None) is not None
+        return self._elsewhere[name]
+
+    def stores(self, name: str) -> Iterator[ForeignStore]:
+        """The same places, one after the other."""
+        for module, text, use in self._uses_of(name):
+            if use.stores and use.receiver not in ("self", "cls"):
+                yield ForeignStore(module.path or module.name, text.count(b"\n", 0, use.start) + 1, use.receiver)
 
     def read_elsewhere(self, name: str) -> bool:
         """Whether some code of the tree reads the attribute of an object that is not its own (and is no config)."""
         return any(
             not use.stores and use.receiver != "self" and not use.receiver.endswith("config")
-            for _, text in self._files_with(name)
-            for use in _uses(text, name)
+            for _, _, use in self._uses_of(name)
         )
 
     def referred(self, name: str) -> bool:
         """Whether any code of the tree reads an attribute of this name."""
-        return any(not use.stores for _, text in self._files_with(name) for use in _uses(text, name))
+        return any(not use.stores for _, _, use in self._uses_of(name))
 
-    def _files_with(self, name: str) -> Iterator[tuple[Module, str]]:
-        for module in self._inference.program.texts.modules_with(name):
-            yield module, self._inference.code.source(module.path or "").text or ""
+    def _uses_of(self, name: str) -> Iterator[tuple[Module, bytes, _Use]]:
+        texts = self._inference.program.texts
+        for module in texts.modules_with(name):
+            text = texts.of(module)
+            for use in _uses(text, name):
+                yield module, text, use
 
 
 def _set_by(node: ast.Call, self_name: str | None) -> ast.expr | None:
@@ -171,29 +181,32 @@ def _named(node: ast.expr, name: str | None) -> bool:
 
 #: what stands behind an attribute that is set: ``=``, an annotation and ``=``, ``+=``, or the rest of a tuple and ``=``
 _SET_BEHIND = re.compile(
-    r"[ \t]*(?::[^=\n]+)?(?:[-+*/|&@%^]|//|\*\*)?=(?!=)|[ \t]*,[^=\n(]*=(?!=)|[ \t]*\)[ \t]*=(?!=)"
+    rb"[ \t]*(?::[^=\n]+)?(?:[-+*/|&@%^]|//|\*\*)?=(?!=)|[ \t]*,[^=\n(]*=(?!=)|[ \t]*\)[ \t]*=(?!=)"
 )
 #: the last name, index or call before a dot
-_RECEIVER = re.compile(r"[\w\])]+$")
+_RECEIVER = re.compile(rb"[\w\])]+$")
 #: a call that is given the name as a text: whether it sets or reads is said by its own name
-_TEXT_BEFORE = re.compile(r"(\w+)\(\s*([^()\"']*)$")
+_TEXT_BEFORE = re.compile(rb"(\w+)\(\s*([^()\"']*)$")
 _SETS = re.compile(r"setattr|register_\w+|add_module|replace_\w+|__setattr__|set_\w+")
 #: so far back is looked for who owns an attribute
 _BACK = 120
 
 
-def _uses(text: str, name: str) -> Iterator[_Use]:
+def _uses(text: bytes, name: str) -> Iterator[_Use]:
     """Every place of a text that uses an attribute of this name."""
-    for match in re.finditer(rf"\.{re.escape(name)}\b", text):
+    word = re.escape(name.encode())
+    for match in re.finditer(rb"\.%s\b" % word, text):
         receiver = _RECEIVER.search(text, max(match.start() - _BACK, 0), match.start())
         if receiver is not None:
-            yield _Use(match.start(), receiver[0], _SET_BEHIND.match(text, match.end()) is not None)
-    for match in re.finditer(rf"[\"']{re.escape(name)}[\"']", text):
+            stores = _SET_BEHIND.match(text, match.end()) is not None
+            yield _Use(match.start(), receiver[0].decode("utf-8", "replace"), stores)
+    for match in re.finditer(rb"[\"']%s[\"']" % word, text):
         before = _TEXT_BEFORE.search(text, max(match.start() - _BACK, 0), match.start())
         if before is None:
             yield _Use(match.start(), "", True)  # an item of a table: a loop over it may set the attribute
             continue
-        given = before[2].strip(" ,\n")
+        given = before[2].decode("utf-8", "replace").strip(" ,\n")
         owner = text[max(before.start() - 5, 0) : before.start()]
-        receiver = "self" if given.startswith("self") or owner == "self." else given or before[1]
-        yield _Use(match.start(), receiver, _SETS.fullmatch(before[1]) is not None)
+        called = before[1].decode("utf-8", "replace")
+        receiver = "self" if given.startswith("self") or owner == b"self." else given or called
+        yield _Use(match.start(), receiver, _SETS.fullmatch(called) is not None)
