@@ -67,6 +67,8 @@ def test_what_may_hide_newer_syntax_is_looked_at():
     assert may_need("x[(y)]\nx[y := 1]\n", [(3, 10)])
     assert not may_need("def f(a, *b, **c): return a * b, x[1]\nf(*g)\n", [(3, 10), (3, 11)])
     assert not may_need("x = f'{a['b']}'\n", [(3, 10), (3, 11)])
+    # in time that grows with the text: a comment can be read in one way only
+    assert not may_need(f"x = [1,  {'#' * 5000}\n 2]\n", [(3, 10), (3, 11)])
 
 
 @pytest.mark.parametrize("code", OLD)

@@ -34,7 +34,7 @@ class Feature:
         return f"{self.since[0]}.{self.since[1]}"
 
 
-_SPACE = r"(?:[\s\\]|#[^\n]*)*"
+_SPACE = r"(?:[\s\\]|#[^\n]*\n)*"
 #: what stands somewhere in every text that has syntax of a version; other versions leave no such sign
 _SIGNS = {
     (3, 10): re.compile(r"^\s*match\b|:=", re.MULTILINE),
