@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from preflight.model import FileState
 from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ _TAKES_ALL = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|glob|
 
 def is_stray(context: Context, path: str) -> bool:
     """Whether a file is new, and nothing that can be seen names it."""
-    return _is_new(context, path) and is_unnamed(context, path)
+    return context.tree.is_new(path) and is_unnamed(context, path)
 
 
 def is_unnamed(context: Context, path: str) -> bool:
@@ -33,13 +32,6 @@ def is_unnamed(context: Context, path: str) -> bool:
     if _is_in_launch(context, last) or _is_outside(context, last) or _is_named(program, name, path):
         return False
     return not any(_TAKES_ALL.search(program.texts.of(module)) for module in _around(program, name))
-
-
-def _is_new(context: Context, path: str) -> bool:
-    states = {file.path: file.state for file in context.tree.facts.patched}
-    if states.get(path) not in (FileState.ADDED, FileState.OVERLAY) or context.tree.reference is None:
-        return False
-    return context.tree.pristine(path) is None
 
 
 def _is_in_launch(context: Context, last: str) -> bool:

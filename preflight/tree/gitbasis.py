@@ -24,6 +24,9 @@ class GitReference:
     base: str
     prefix: str
 
+    def has(self, path: str) -> bool:
+        return self.content(path) is not None
+
     def content(self, path: str) -> bytes | None:
         return self.repository.contents(self.base, [self.prefix + path]).get(self.prefix + path)
 

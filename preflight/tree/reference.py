@@ -9,6 +9,7 @@ from typing import Protocol
 
 from preflight.tree.kinds import PACKAGE
 from preflight.tree.patched import Comparison, matches
+from preflight.tree.paths import is_file
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import Record
 
@@ -18,6 +19,9 @@ class Reference(Protocol):
 
     def content(self, path: str) -> bytes | None:
         """The pristine bytes of a file of the tree; None if the reference has no such file or cannot give it."""
+
+    def has(self, path: str) -> bool:
+        """Whether the reference has such a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,9 @@ class RecordReference:
     differing: Mapping[str, object]
     version: str | None
 
+    def has(self, path: str) -> bool:
+        return path in self.record.entries
+
     def content(self, path: str) -> bytes | None:
         if path not in self.record.entries:
             return None
@@ -59,6 +66,9 @@ class ReleaseReference:
     """A release's sources in preflight's cache."""
 
     folder: Path
+
+    def has(self, path: str) -> bool:
+        return is_file(self.folder / path)
 
     def content(self, path: str) -> bytes | None:
         return _read(self.folder / path)

@@ -92,6 +92,12 @@ class Tree:
         """What the release (or the git base) has in this file, where that is known without a network; else None."""
         return self.reference.content(path) if self.reference is not None and _is_plain(path) else None
 
+    def is_new(self, path: str) -> bool:
+        """Whether a file is there that what the tree was compared with certainly does not have."""
+        if self.reference is None or not _is_plain(path) or not self.exists(path):
+            return False
+        return not self.reference.has(path)
+
     def compiled_modules(self) -> frozenset[str]:
         """The compiled modules that RECORD names, whether they are there or not."""
         return self.compiled

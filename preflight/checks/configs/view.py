@@ -16,7 +16,6 @@ from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
 from preflight.checks.inference.values import Env
 from preflight.checks.reach import classes_of, function_facts
-from preflight.model import FileState
 from preflight.program.facts import FunctionFacts
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ class View:
         self.classes = ConfigClasses(self.program, self.texts)
         models = ModelConfigs(self.program, self.texts, self.classes)
         self.configs = Configs(self.program, self.inference, self.classes, models)
-        self._states = {file.path: file.state for file in context.tree.facts.patched}
-        self.patched = frozenset(self._states)
+        self.patched = frozenset(file.path for file in context.tree.facts.patched)
 
     def new_lines(self, path: str) -> frozenset[int] | None:
         """The lines of a file that the release's has not; None where nobody knows which those are."""
@@ -50,8 +48,7 @@ class View:
         released = self.context.tree.pristine(path)
         if released is not None:
             return frozenset(range(1, count + 1)) - change_of(data, released).kept
-        new = self._states.get(path) in (FileState.ADDED, FileState.OVERLAY)
-        return frozenset(range(1, count + 1)) if new and self.context.tree.reference is not None else None
+        return frozenset(range(1, count + 1)) if self.context.tree.is_new(path) else None
 
     def reads_a_config(self, path: str, lines: frozenset[int] | None) -> bool:
         """Whether a file reads an attribute of something called a config, in some of its lines."""

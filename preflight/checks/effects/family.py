@@ -18,7 +18,7 @@ def check_files_without_effect(context: Context) -> Iterator[Fault | Undecided]:
     patched = [file for file in context.tree.facts.patched if file.path.endswith(".py") and file.path in context.paths]
     if not patched:
         return
-    added = [file.path for file in patched if _is_added(context, file.path, file.state)]
+    added = [file.path for file in patched if context.tree.is_new(file.path)]
     if added:
         from preflight.checks.effects.unused import unused_files
 
@@ -30,13 +30,6 @@ def check_files_without_effect(context: Context) -> Iterator[Fault | Undecided]:
     from preflight.checks.effects.cached_flags import cached_flags
 
     yield from cached_flags(context)
-
-
-def _is_added(context: Context, path: str, state: FileState) -> bool:
-    """Whether the release certainly has no such file."""
-    if state is FileState.ADDED:
-        return True
-    return state is FileState.OVERLAY and path not in context.tree.listing and context.tree.reference is not None
 
 
 def _identical(context: Context) -> Iterator[Fault]:
