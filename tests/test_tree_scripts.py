@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from preflight.tree import Tree, TreeRequest, open_tree
 from preflight.tree.scripts.outcome import ScriptWhy
 from preflight.tree.scripts.sed import NotFollowed, apply_sed, parse_sed
+from tests.checking import report_of
 from tests.minitree import make_tree, write
 
 TOY = b'"""A toy."""\n\nimport os\n\nlimit = 3\nnames = [\n    "one",\n    "two",\n]\n\n\ndef run(a, b):\n    return a + b\n'
@@ -232,6 +233,22 @@ def test_what_cannot_be_followed_is_undecided(site, repo, step):
         ("patch-script-not-followed", "patch.py", True)
     ]
     assert tree.read("vllm/toy.py") == TOY
+
+
+def test_a_script_that_is_too_large_is_undecided(site, repo):
+    step = "text = text.replace('nothing of this', 'x')\n"
+    head = "from pathlib import Path\np = Path('vllm/toy.py')\ntext = p.read_text()\n"
+    write(repo / "patch.py", (head + step * 60_000 + "p.write_text(text)\n").encode())
+    assert [one.id for one in opened(site, "patch.py").undecided] == ["patch-script-not-followed"]
+
+
+def test_of_very_many_steps_without_effect_the_first_are_named(site, repo):
+    steps = "".join(f"text = text.replace('nothing of this kind {number}', 'x')\n" for number in range(300))
+    head = "from pathlib import Path\np = Path('vllm/toy.py')\ntext = p.read_text()\n"
+    write(repo / "patch.py", (head + steps + "p.write_text(text)\n").encode())
+    found = [one for one in report_of(opened(site, "patch.py")).findings if one.rule == "PF704"]
+    assert [one.span.line for one in found] == list(range(4, 104))
+    assert "200 more" in found[-1].message
 
 
 def test_the_lines_that_a_script_makes_are_marked(site, repo):

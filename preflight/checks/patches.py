@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from preflight.checks.context import Check, Context
 from preflight.model import Fault, Severity, Span, Value
-from preflight.tree import SourceUnreadable
 from preflight.tree.diff import Failure, Why
 from preflight.tree.scripts.outcome import ScriptFailure, ScriptWhy
 
@@ -19,6 +19,9 @@ ANCHOR_SEVERAL = "patch-anchor-several"
 
 #: A line or two may stand in many files; fewer lines that are not blank say nothing of where code has gone.
 _TELLING = 3
+#: So many steps of a kind are named for each script, and the text of so many is looked for in the whole tree.
+_NAMED = 100
+_LOOKED_FOR = 40
 #: Shorter text is looked for nowhere else.
 _LONG_ENOUGH = 24
 _WHY = (
@@ -28,6 +31,7 @@ _WHY = (
 
 def check_hunks(context: Context) -> Iterator[Fault]:
     """A fault for every hunk, or whole file of a diff, that does not apply strictly."""
+    looked = 0
     for failure in context.tree.failures:
         if failure.why is Why.APPLIED:
             yield Fault(
@@ -38,27 +42,39 @@ def check_hunks(context: Context) -> Iterator[Fault]:
                 help="take the hunk out of the diff, or check the tree without it",
             )
         else:
+            looked += 1
+            elsewhere = _elsewhere(context, failure) if looked <= _LOOKED_FOR else ""
             yield Fault(
                 REFUSED,
                 Span(failure.diff, failure.diff_line),
                 failure.message,
                 why=_WHY,
-                help=f"{_elsewhere(context, failure)}make the diff anew against this tree, or name the release that "
-                "it was made for: --vllm VERSION",
+                help=f"{elsewhere}make the diff anew against this tree, or name the release that it was made for: "
+                "--vllm VERSION",
                 values=_values(failure),
             )
 
 
 def check_scripts(context: Context) -> Iterator[Fault]:
-    """A fault for every step of a patch script that stops it, or does nothing."""
+    """A fault for every step of a patch script that stops it, or does nothing; of very many, for the first ones."""
+    groups: dict[tuple[str, ScriptWhy, bool], list[ScriptFailure]] = {}
     for failure in context.tree.script_failures:
-        yield _script_fault(context, failure)
+        groups.setdefault((failure.script, failure.why, failure.handled), []).append(failure)
+    looked = 0
+    for group in groups.values():
+        for number, failure in enumerate(group[:_NAMED], 1):
+            looked += 1
+            fault = _script_fault(context, failure, looked <= _LOOKED_FOR)
+            more = len(group) - _NAMED if number == _NAMED else 0
+            yield (
+                replace(fault, message=f"{fault.message} (and so it is with {more} more steps)") if more > 0 else fault
+            )
 
 
-def _script_fault(context: Context, failure: ScriptFailure) -> Fault:
+def _script_fault(context: Context, failure: ScriptFailure, look: bool) -> Fault:
     span = Span(failure.script, failure.line)
     anchor = f"`{_shown(failure.anchor)}`" if failure.anchor is not None else None
-    moved = _anchor_elsewhere(context, failure)
+    moved = _anchor_elsewhere(context, failure) if look else ""
     if failure.why is ScriptWhy.STOPS:
         if anchor is not None:
             cause = f"{failure.path} has no {anchor}"
@@ -125,13 +141,8 @@ def _anchor_elsewhere(context: Context, failure: ScriptFailure) -> str:
     if len(failure.anchor.strip()) < _LONG_ENOUGH:
         return ""
     text = failure.anchor.strip("\n").encode("utf-8", "surrogateescape")
-    places: list[str] = []
-    for path in context.tree.files():
-        if path.endswith(".py") and path != failure.path and (line := _line_of(context, path, text)) is not None:
-            places.append(f"{path}:{line}")
-            if len(places) > 1:
-                return ""
-    return f"its text is in {places[0]} now; " if places else ""
+    places = context.load_program().texts.places(text, failure.path or "")
+    return f"its text is in {places[0][0]}:{places[0][1]} now; " if len(places) == 1 else ""
 
 
 def _values(failure: Failure) -> tuple[Value, ...]:
@@ -151,29 +162,13 @@ def _elsewhere(context: Context, failure: Failure) -> str:
     telling = sum(bool(line.strip()) for line in failure.before) >= _TELLING
     text = "".join(failure.before).strip("\n").encode("utf-8", "surrogateescape")
     name = failure.path.rpartition("/")[2]
-    named: list[str] = []
-    places: list[str] = []
-    for path in context.tree.files():
-        if not path.endswith(".py") or path == failure.path:
-            continue
-        if path.rpartition("/")[2] == name:
-            named.append(path)
-        if telling and (line := _line_of(context, path, text)) is not None:
-            places.append(f"{path}:{line}")
+    places = context.load_program().texts.places(text, failure.path) if telling else []
     if len(places) == 1:
-        return f"its lines are in {places[0]} now; "
+        return f"its lines are in {places[0][0]}:{places[0][1]} now; "
+    named = [path for path in context.tree.files() if path.endswith(f"/{name}") and path != failure.path]
     if failure.why is Why.NO_FILE and len(named) == 1:
         return f"the tree has {named[0]}; "
     return ""
-
-
-def _line_of(context: Context, path: str, text: bytes) -> int | None:
-    try:
-        data = context.tree.read(path)
-    except SourceUnreadable:
-        return None
-    at = data.find(text)
-    return data.count(b"\n", 0, at) + 1 if at >= 0 else None
 
 
 CHECKS = (

@@ -42,6 +42,19 @@ class Texts:
             self._matching[key] = tuple(found)
         return self._matching[key]
 
+    def places(self, text: bytes, but: str) -> list[tuple[str, int]]:
+        """The first two files, ``but`` one, that hold a piece of text, with the line at which it begins there."""
+        data = self._read()
+        found: list[tuple[str, int]] = []
+        at = data.find(text)
+        while at >= 0 and len(found) < 2:
+            index = bisect_right(self._starts, at) - 1
+            path = self._modules[index].path
+            if path is not None and path != but:
+                found.append((path, data.count(b"\n", self._starts[index], at) + 1))
+            at = data.find(text, self._end(index))
+        return found
+
     def of(self, module: Module) -> bytes:
         """The bytes of a module's file; nothing for one that cannot be read."""
         data = self._read()

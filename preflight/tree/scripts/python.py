@@ -34,6 +34,8 @@ from preflight.tree.scripts.values import (
 )
 
 _MOST_STEPS = 200_000
+#: a script with more bytes is no script that somebody has written: its syntax tree would fill all memory
+LARGEST = 2 << 20
 
 
 def follow(source: str, script: str, files: Files, first_line: int = 1) -> Outcome:
@@ -42,6 +44,9 @@ def follow(source: str, script: str, files: Files, first_line: int = 1) -> Outco
     steps = Steps(script, outcome)
     written = dict(files.written)
     runner = _Runner(script, files, steps, first_line - 1)
+    if len(source) > LARGEST:
+        outcome.given_up = (f"it has more than {LARGEST >> 20} MB", first_line)
+        return outcome
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

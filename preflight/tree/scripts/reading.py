@@ -14,7 +14,7 @@ from preflight.tree.scripts.commands import ApplyDiff
 from preflight.tree.scripts.docker import follow_shell
 from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import Made, Outcome, ScriptFailure
-from preflight.tree.scripts.python import follow
+from preflight.tree.scripts.python import LARGEST, follow
 from preflight.tree.scripts.shell import MAY_CHANGE
 from preflight.tree.tree import Tree
 
@@ -72,6 +72,8 @@ def may_patch(data: bytes) -> bool:
         rb"\bwrite|\bcopy|\breplace\b|\bmove\b|\bremove\b|\bunlink\b|\brmtree\b", data
     ):
         return False
+    if len(data) > LARGEST:
+        return _TOUCHES.search(data) is not None
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
