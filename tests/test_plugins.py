@@ -367,6 +367,25 @@ def test_an_import_that_the_entry_point_comes_to(site, repo, tmp_path, body, sev
         assert [one for line, one in found if line != 5] == ([severity] if severity else [])
 
 
+def test_an_installed_distribution_says_all_of_how_it_is_entered(site, repo, tmp_path):
+    lay_out(repo, {**PACKAGE, "plug-1.0.dist-info/METADATA": "Name: plug\nVersion: 1.0\n"})
+    assert {severity for _, severity, *_ in findings(opened(site), tmp_path)} == {"W"}
+
+
+def test_modules_in_folders_without_an_init_are_the_package_s_as_well(site, repo, tmp_path):
+    lay_out(
+        repo, {"plug/__init__.py": "", "plug/more/deep/lost.py": FAILS, "pyproject.toml": ENTRY, "top/alone.py": FAILS}
+    )
+    found = findings(opened(site), tmp_path)
+    assert found == [("PF201", "W", "plug/more/deep/lost.py", 1), ("PF201", "E", "top/alone.py", 1)]
+
+
+def test_a_package_that_is_given_from_the_inside(site, repo, tmp_path, monkeypatch):
+    lay_out(repo, {"plug/__init__.py": "from . import loaded\n", "plug/loaded.py": FAILS})
+    monkeypatch.chdir(repo / "plug")
+    assert findings(opened(site), tmp_path) == [("PF201", "E", "loaded.py", 1)]
+
+
 CALL = "vllm.engine.run(3)"
 
 

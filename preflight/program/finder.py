@@ -93,7 +93,7 @@ class Finder:
         self._compiled = compiled
         self._tops = frozenset(folder for folder in folders if "/" not in folder)
         self._startup: Startup | None = None
-        self._plugins = plugin_modules([file.path for file in tree.outside])
+        self._plugins = plugin_modules([file.path for file in tree.outside], _top_of(tree))
         self._plugin_names = {path: name for name, path in self._plugins.items()}
 
     # -- the public questions -------------------------------------------------------------------------------------
@@ -293,18 +293,28 @@ def _compiled(entries: frozenset[str], name: str) -> str | None:
     return next((entry for entry in entries if entry.endswith(_EXTENSIONS) and entry.partition(".")[0] == name), None)
 
 
-def plugin_modules(paths: Sequence[str]) -> dict[str, str]:
-    """The import paths of files that are given beside a tree, as far as they are in packages: name -> file."""
+def _top_of(tree: Tree) -> str:
+    """The name of the package that the files beside a tree are given from the inside of; "" where they are not."""
+    name = next((Path(file.location).parent.name for file in tree.outside if file.path == "__init__.py"), "")
+    return name if all(point.module.partition(".")[0] == name for point in tree.entry_points) else ""
+
+
+def plugin_modules(paths: Sequence[str], top: str = "") -> dict[str, str]:
+    """The import paths of files that are given beside a tree, as far as they are in packages: name -> file. ``top`` is
+    the name of the folder that the paths begin in, where that is a package."""
     folders = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] == "__init__.py"}
     found: dict[str, str] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
-        if folder not in folders or not name.endswith(".py"):
+        if not name.endswith(".py"):
             continue
-        parts = [] if name == "__init__.py" else [name[:-3]]
-        while folder in folders:
-            parts.insert(0, folder.rpartition("/")[2])
-            folder = folder.rpartition("/")[0]
+        parts = [*folder.split("/")] if folder else []
+        # a folder without ``__init__.py`` in a package is one as well (PEP 420); those above the first are none
+        first = next((n for n in range(len(parts) + 1) if "/".join(parts[:n]) in folders and (n or top)), None)
+        if first is None:
+            continue
+        parts = ([top] if first == 0 else []) + parts[max(first - 1, 0) :]
+        parts += [] if name == "__init__.py" else [name[:-3]]
         known = parts[0] in _NO_PACKAGES or parts[0] in sys.stdlib_module_names
         if not known and all(part.isidentifier() for part in parts):
             found.setdefault(".".join(parts), path)

@@ -15,6 +15,9 @@ JOURNAL = "journal.json"
 #: it starts (module ``site``), in every process.
 SCRIPTS_GROUP = "console_scripts"
 STARTUP_GROUP = "vllm.preflight-startup"
+#: The group that the packages of an installed distribution are given: its metadata says all that there is to say of how
+#: it is entered, be it nothing.
+INSTALLED_GROUP = "vllm.preflight-installed"
 
 
 class TreeKind(str, Enum):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from preflight.tree.gather import Given
-from preflight.tree.kinds import SCRIPTS_GROUP, STARTUP_GROUP, EntryPoint
+from preflight.tree.kinds import INSTALLED_GROUP, SCRIPTS_GROUP, STARTUP_GROUP, EntryPoint
 from preflight.tree.paths import is_file, names_in
 from preflight.tree.reading import read_bytes
 
@@ -16,6 +16,7 @@ _BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 #: what Python itself imports when it starts (module ``site``), in every process
 _STARTUP = ("sitecustomize.py", "usercustomize.py")
 _LIMIT = 4 << 20
+_METADATA = re.compile(r"\.dist-info/(?:METADATA|RECORD)$")
 
 
 def entry_points(path: Path, files: Sequence[Given]) -> tuple[EntryPoint, ...]:
@@ -28,6 +29,9 @@ def entry_points(path: Path, files: Sequence[Given]) -> tuple[EntryPoint, ...]:
     for name, data in texts:
         for point in _read(name, data.decode("utf-8", "replace")):
             found[point] = None
+    if any(_METADATA.search(file.name) for file in files):
+        tops = {file.parts[0] for file in files if len(file.parts) == 2 and file.parts[1] == "__init__.py"}
+        found.update(dict.fromkeys(EntryPoint(INSTALLED_GROUP, top, top, "") for top in sorted(tops)))
     return tuple(found)
 
 
