@@ -35,7 +35,7 @@ class Listener:
     def imports(self, node: ast.AST, alias: ast.alias, moment: Moment) -> None:
         return None
 
-    def attribute(self, node: ast.Attribute, moment: Moment) -> None:
+    def attribute(self, node: ast.Attribute, moment: Moment, function: ast.AST | None = None) -> None:
         return None
 
     def unbound(self, node: ast.Name, local: bool, moment: Moment) -> None:
@@ -105,7 +105,8 @@ def test_what_happens_at_import_is_certain_where_nothing_is_open(body: str) -> N
 @SLOW
 @given(calling, answers)
 def test_a_function_that_the_module_calls_runs_then(body: str, given_answers: Sequence[bool]) -> None:
-    if not compiles(body):
+    # of a function that is defined twice the flow enters neither; what it may bind by `global` is the caller's to know
+    if not compiles(body) or body.count("def g(") > 1:
         return
     if followed(body).fatal(NameError, local=False):
         assert outcome(body, given_answers) is not None, body

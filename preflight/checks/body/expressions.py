@@ -12,6 +12,7 @@ from preflight.program import Truth
 
 #: how deep functions that a module calls in its body are followed
 _MAX_CALLS = 3
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Expressions(State):
@@ -114,8 +115,11 @@ class Expressions(State):
         self.expression(root)
         if isinstance(root, ast.Name) and isinstance(node.ctx, ast.Load):
             frame = self.find(root.id)
-            if frame.parent is None and (self.whole or (frame.possible is not None and root.id in frame.possible)):
+            bound = frame.possible is not None and root.id in frame.possible
+            if frame.parent is None and (self.whole or bound):
                 self.visitor.attribute(node, self.moment())
+            elif frame.parent is not None and bound and isinstance(frame.scope.node, _FUNCTIONS):
+                self.visitor.attribute(node, self.moment(), frame.scope.node)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> None:
         first = node.generators[0]

@@ -61,5 +61,5 @@ class Visitor(Protocol):
     def unbound(self, node: ast.Name, local: bool, moment: Moment) -> None:
         """A name that certainly has no value here: a ``local`` one, or one of the module."""
 
-    def attribute(self, node: ast.Attribute, moment: Moment) -> None:
-        """``a.b.c`` is read, and ``a`` is a name of the module."""
+    def attribute(self, node: ast.Attribute, moment: Moment, function: ast.AST | None = None) -> None:
+        """``a.b.c`` is read, and ``a`` is a name of the module, or a variable of ``function``."""

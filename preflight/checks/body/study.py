@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.checks.body.flow import Flow
+from preflight.checks.body.local_imports import Found, local_imports
 from preflight.checks.body.moment import Moment
 from preflight.checks.body.scopes import Scope, Scopes, imported_name, read_scopes
-from preflight.program import Kind, Missing, Module, ModuleKind, Program, Truth
+from preflight.program import Kind, Missing, Module, ModuleKind, Program, Resolution, Truth
 from preflight.program.facts import ClassFacts, Hole, Import
 from preflight.program.known import words
 from preflight.program.namespace import StarName
@@ -164,6 +165,7 @@ class _Reader:
         self._attributes: list[AttributeProblem] = []
         self._resolved: dict[str, Missing | None] = {}
         self._tests: dict[ast.expr, Truth] = {}
+        self._local: dict[ast.AST, dict[str, Found]] = {}
         self._items: dict[tuple[int, str, str], Import] = {}
         self._scopes: Scopes
 
@@ -259,7 +261,7 @@ class _Reader:
         target = self._module.absolute(item)
         return target is not None and self._program.finder.is_own(target)
 
-    def attribute(self, node: ast.Attribute, moment: Moment) -> None:
+    def attribute(self, node: ast.Attribute, moment: Moment, function: ast.AST | None = None) -> None:
         if self._keeps(node.lineno, node.lineno):
             return
         chain = [node]
@@ -271,11 +273,40 @@ class _Reader:
         text = root.id
         for part in reversed(chain):
             text = f"{text}.{part.attr}"
-            missing = self._missing(text)
+            missing = self._missing(text) if function is None else self._lacking_of_import(text, function)
             if missing is not None:
                 assumed = belongs_elsewhere(self._program, missing.module)
                 self._attributes.append(AttributeProblem(part, missing, moment, self._function, assumed))
                 return
+
+    def _lacking_of_import(self, text: str, function: ast.AST) -> Missing | None:
+        """What a dotted name lacks whose first name is an import of a function."""
+        if function not in self._local:
+            self._local[function] = local_imports(function)
+        root, _, rest = text.partition(".")
+        found = self._local[function].get(root)
+        item = self._item(*found) if found is not None else None
+        target = self._module.absolute(item) if item is not None else None
+        if item is None or target is None or text.endswith("__") or not self._is_own(item):
+            return None
+        if item.name is None:
+            whole = target if item.aliased else target.partition(".")[0]
+            known = Resolution((self._program.resolver.module_definition(whole),))
+        else:
+            known = self._program.resolve(target, item.name)
+        *before, last = rest.split(".")
+        for part in before:
+            known = self._member(known, part)
+        return self._member(known, last).missing
+
+    def _member(self, known: Resolution, name: str) -> Resolution:
+        """A member of the one module or class of source that is meant; nothing is known of others'."""
+        owner = known.only
+        if owner is None or owner.kind not in (Kind.MODULE, Kind.CLASS):
+            return Resolution(unknown="it is no module or class")
+        if owner.kind is Kind.MODULE and self._program.module(owner.module).spec.kind is not ModuleKind.SOURCE:
+            return Resolution(unknown="it has no source")
+        return self._program.resolver.member(owner, name)
 
     def _missing(self, text: str) -> Missing | None:
         """What a dotted name lacks, if its first name means just one module or class of source."""
