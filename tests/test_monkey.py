@@ -48,6 +48,14 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> list[tu
         ("import vllm.toy as toy\ndef patch(toy):\n    toy.maximum = 4\n", []),
         ("import vllm\nif vllm.__version__ == '1':\n    import vllm.toy\n    vllm.toy.maximum = 4\n", [("PF707", 4)]),
         ("import torch\ntorch.maximum_of = 4\n", []),
+        ("import vllm.toy\ndef put(module):\n    module.maximum = 4\nput(vllm.toy)\n", [("PF707", 3)]),
+        (
+            "def put(kind, x):\n    kind.walk = x\ndef go():\n    from vllm.toy import Toy\n    put(x=1, kind=Toy)\n",
+            [("PF707", 2)],
+        ),
+        ("import vllm.toy\ndef put(module):\n    module = input()\n    module.maximum = 4\nput(vllm.toy)\n", []),
+        ("import vllm.toy, json\ndef put(module):\n    module.maximum = 4\nput(json)\n", []),
+        ("import vllm.toy\ndef put(module):\n    put(module)\nput(vllm.toy)\n", []),
     ],
 )
 def test_names_that_nothing_reads(tmp_path, monkeypatch, text, expected):

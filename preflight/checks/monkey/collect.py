@@ -26,6 +26,8 @@ SETS = re.compile(rb"^[ \t]*(?!self\.|cls\.)[A-Za-z_][\w.]*\.\w+[ \t]*=(?!=)|\bs
 #: the same wherever it stands, and more
 _ANY = re.compile(rb"(?<!\bself)(?<!\bcls)\.\w+[ \t]*=(?!=)|\bsetattr\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: so many helpers deep a patch is followed
+_DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,18 @@ def patches_beside(context: Context, program: Program) -> Iterator[MonkeyPatch]:
     for subject in Subjects(context, program):
         tree = program.syntax_tree(subject.module) if subject.path in paths else None
         if isinstance(tree, ast.Module):
-            yield from _Finder(program, subject.module).block(tree.body, None, {})
+            yield from _Finder(program, subject.module, tree).block(tree.body, None, {})
 
 
 class _Finder:
-    def __init__(self, program: Program, module: Module) -> None:
+    def __init__(self, program: Program, module: Module, tree: ast.Module) -> None:
         self._program = program
         self._module = module
+        self._entered = 0
+        self._functions: dict[str, list[ast.FunctionDef]] = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                self._functions.setdefault(node.name, []).append(node)
 
     def block(
         self, body: list[ast.stmt], function: ast.FunctionDef | ast.AsyncFunctionDef | None, imported: Imported
@@ -101,6 +108,35 @@ class _Finder:
                     owner, name, value = call.args
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         yield from self._patch(owner, name.value, value, function, imported, call)
+                else:
+                    yield from self._called(call, function, imported)
+
+    def _called(
+        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, imported: Imported
+    ) -> Iterator[MonkeyPatch]:
+        """The patches that a helper of the module makes to a module or class of vLLM that it is given."""
+        targets = self._functions.get(call.func.id, []) if isinstance(call.func, ast.Name) else []
+        if len(targets) != 1 or self._entered >= _DEEPEST:
+            return
+        (target,) = targets
+        parameters = [one.arg for one in (*target.args.posonlyargs, *target.args.args)]
+        given: dict[str, ast.expr] = dict(zip(parameters, call.args, strict=False))
+        given.update({one.arg: one.value for one in call.keywords if one.arg is not None})
+        bound: Imported = {}
+        for name, value in given.items():
+            text = dotted(value)
+            if text is None or _is_local(function, text.partition(".")[0], imported) or _is_set(target, name):
+                continue
+            found = meaning(resolved(self._program, self._module, text, imported))
+            if found is not None and self._program.finder.is_own(found.module):
+                if found.kind is Kind.MODULE:
+                    bound[name] = (found.module, None)
+                elif found.kind is Kind.CLASS and "." not in found.name:
+                    bound[name] = (found.module, found.name)
+        if bound:
+            self._entered += 1
+            yield from self.block(target.body, target, bound)
+            self._entered -= 1
 
     def _imports(self, node: ast.Import | ast.ImportFrom, imported: Imported) -> None:
         for alias in node.names:
@@ -148,6 +184,14 @@ def resolved(program: Program, module: Module, text: str, imported: Imported) ->
 def meaning(found: Resolution) -> Definition | None:
     """What a name stands for where it is read, so that it is bound there."""
     return found.definitions[0] if len(found.definitions) == 1 and found.unknown is None else None
+
+
+def _is_set(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function gives its parameter another value."""
+    return any(
+        isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load)
+        for part in ast.walk(function)
+    )
 
 
 def _is_local(function: ast.AST | None, name: str, imported: Imported) -> bool:
