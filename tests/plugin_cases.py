@@ -52,6 +52,12 @@ CASES = (
     Case("vllm-omni", "0.14.0", "0.14.0"),
     Case("lmcache", "0.3.4", "0.10.1", small=True),
     Case("vllm-ascend", "0.20.2rc1", "0.20.2"),
+    Case("vllm-ascend", "0.18.0", "0.18.1"),
+    Case("vllm-omni", "0.16.0", "0.16.0"),
+    Case("vllm-rbln", "0.12.0", "0.30.0"),
+    Case("vllm-lens", "1.3.0", "0.30.0"),
+    Case("sendnn-inference", "2.6.3", "0.26.0"),
+    Case("lmcache", "0.3.10", "0.12.0"),
 )  # fmt: skip
 
 
