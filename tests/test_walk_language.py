@@ -424,6 +424,18 @@ class C(Empty):
 def main(a, b):
     return C().more(), [k.__name__ for k in C.__mro__]
 """,
+    "bases that are unpacked": """
+class A:
+    pass
+class B:
+    pass
+def main(a, b):
+    class C(A, *()):
+        pass
+    class D(*(A, B)):
+        pass
+    return [k.__name__ for k in C.__mro__], [k.__name__ for k in D.__mro__]
+""",
     "a global that is first read behind an early return": """
 X = 0
 WORD = "w" * 2

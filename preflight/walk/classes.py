@@ -283,7 +283,8 @@ def define(machine: Machine, node: ast.ClassDef) -> Value:
     bases = []
     for base in node.bases:
         if isinstance(base, ast.Starred):
-            bases.append(machine.unknown("the bases are unpacked"))
+            unpacked = machine.items(machine.evaluate(base.value))
+            bases += unpacked if unpacked is not None else [machine.unknown("the bases are unpacked")]
         else:
             bases.append(machine.evaluate(base))
     keywords = {keyword.arg or "**": machine.evaluate(keyword.value) for keyword in node.keywords}
