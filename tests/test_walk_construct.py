@@ -278,6 +278,20 @@ def test_a_real_vllm_says_the_same() -> None:
             assert BuiltParameter("w13_weight", (128, 1536, 2048)) in experts.parameters
 
 
+def test_bases_of_which_one_is_not_known_have_no_wrong_order() -> None:
+    """`object` stands for a base that is not known, and may not stand before another one."""
+    body = """
+class Extra:
+    pass
+def main(a, b):
+    class C(torch.somewhere.Model):
+        pass
+    C.__bases__ = C.__bases__ + (Extra,)
+    return 1
+"""
+    assert value_of(body) == 1
+
+
 @pytest.mark.real
 def test_a_read_under_another_name_is_an_error_where_it_is_come_to() -> None:
     """Two reads of one launch, and one that it does not come to; ``python -m tests.renamed_reads`` takes any."""

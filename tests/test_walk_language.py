@@ -424,6 +424,37 @@ class C(Empty):
 def main(a, b):
     return C().more(), [k.__name__ for k in C.__mro__]
 """,
+    "bases that are unpacked": """
+class A:
+    pass
+class B:
+    pass
+def main(a, b):
+    class C(A, *()):
+        pass
+    class D(*(A, B)):
+        pass
+    return [k.__name__ for k in C.__mro__], [k.__name__ for k in D.__mro__]
+""",
+    "a global that is first read behind an early return": """
+X = 0
+WORD = "w" * 2
+def mark():
+    global X
+    X = 1
+def first(a):
+    if a:
+        mark()
+        return 1
+    return len(WORD)
+def main(a, b):
+    n = first(a)
+    try:
+        word = WORD
+    except NameError:
+        word = None
+    return word, n, X
+""",
     "writing into __dict__": """
 class C:
     def __init__(self):

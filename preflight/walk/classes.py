@@ -93,15 +93,17 @@ def linearize(cls: Class) -> tuple[Class, ...] | None:
 def rebase(machine: Machine, cls: Class, bases: Value) -> None:
     """``cls.__bases__ = bases``. It cannot be undone, so under a condition the class is no longer wholly known."""
     items = machine.items(bases)
+    gap = cls.gap()
     if items is None or not all(isinstance(item, Class) for item in items) or machine.state.segments:
         cls.complete = "its bases are changed"
     if items is None:
         return
     cls.bases = tuple(item for item in items if isinstance(item, Class))
     order = linearize(cls)
-    if order is None:
+    if order is not None:
+        cls.mro = order
+    elif gap is None and all(base.gap() is None for base in cls.bases):
         machine.fail("TypeError", "Cannot create a consistent method resolution order (MRO) for bases")
-    cls.mro = order
 
 
 def class_of(machine: Machine, value: Value) -> Class | None:
@@ -281,7 +283,8 @@ def define(machine: Machine, node: ast.ClassDef) -> Value:
     bases = []
     for base in node.bases:
         if isinstance(base, ast.Starred):
-            bases.append(machine.unknown("the bases are unpacked"))
+            unpacked = machine.items(machine.evaluate(base.value))
+            bases += unpacked if unpacked is not None else [machine.unknown("the bases are unpacked")]
         else:
             bases.append(machine.evaluate(base))
     keywords = {keyword.arg or "**": machine.evaluate(keyword.value) for keyword in node.keywords}
@@ -322,13 +325,17 @@ def make(machine: Machine, name: str, bases: list[Value], module: str) -> Class:
         known_bases = [machine.natives.object]
     cls = Class(name, tuple(known_bases), machine.state.fresh(), module=module)
     order = linearize(cls)
-    if order is None:
+    if order is not None:
+        cls.mro = order
+    elif gap is None and all(base.gap() is None for base in known_bases):
         machine.fail(
             "TypeError",
             "Cannot create a consistent method resolution order (MRO) for bases "
             + ", ".join(base.name for base in known_bases),
         )
-    cls.mro = order
+    else:
+        gap = gap or "the order of its bases is not known"
+        cls.mro = (cls, *dict.fromkeys(one for base in known_bases for one in base.mro))
     if gap:
         cls.complete = gap
     cls.notes["protocol"] = protocol

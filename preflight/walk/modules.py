@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from preflight.walk.frames import Frame, scan
+from preflight.walk.joining import join
 from preflight.walk.outcomes import Exit, Raised
 from preflight.walk.repeats import same_item
 from preflight.walk.state import OLDEST
@@ -78,6 +79,8 @@ class Body:
     imported: set[tuple[int, str]] = field(default_factory=set)
     #: names of which every statement was run
     settled: set[str] = field(default_factory=set)
+    #: what the statements bound; an arm that ends in a state from before brings the globals of then back
+    bound: dict[str, Value] = field(default_factory=dict)
     #: statements that raised when they were run, with what they raised
     failed: dict[int, tuple[Exit, ...]] = field(default_factory=dict)
 
@@ -278,6 +281,11 @@ class Modules:
             if len(due) == len(every):
                 body.settled.add(name)
         found = module.content.get(name)
+        if name in body.bound and (found is None or isinstance(found, Perhaps)):
+            kept = body.bound[name]
+            if isinstance(found, Perhaps):
+                return join(machine, found.value, kept, f"whether {name} was set again is not known")
+            found = module.content[name] = kept
         if found is not None:
             return found
         for index in body.stars:
@@ -306,6 +314,7 @@ class Modules:
     def bind(self, machine: Machine, module: ModuleValue, name: str, value: Value) -> None:
         """``name = value`` at the top level of ``module``, from wherever."""
         if machine.state.suspended and not machine.state.segments:
+            self._bodies[module.name].bound[name] = value
             # a name that a module's body binds, not an assignment of an arm: it stays bound
             for segment in machine.state.suspended:
                 entry = segment.saved.get(id(module))

@@ -147,6 +147,8 @@ def class_attribute(machine: Machine, cls: Class, name: str) -> Value | None:
         return Const(cls.name if name == "__name__" else cls.qualname)
     if name == "__module__":
         return Const(cls.module)
+    if name in ("__mro__", "__bases__", "__base__") and cls.gap():
+        return machine.unknown(f"the bases of {cls.name} are not all known: {cls.gap()}")
     if name == "__mro__":
         return machine.tuple(list(cls.mro))
     if name == "__bases__":
