@@ -32,20 +32,29 @@ class _Reader(pickle.Unpickler):
 
 
 class FactsCache:
-    """Reads and writes facts under ``folder``; with None it keeps nothing."""
+    """Reads and writes facts under ``folder``; with None it keeps them only for the programs of this run, such as the
+    one of the tree and the one of the release that it is held against."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / _KEY if folder is not None else None
         self._writable = self._folder is not None
+        self._known: dict[str, ModuleFacts] = {}
 
     def get(self, data: bytes) -> ModuleFacts | None:
         """The facts of a file with this content, None if they are not kept."""
-        found = self._load(_name(data))
-        return found if isinstance(found, ModuleFacts) else None
+        name = _name(data)
+        if name not in self._known:
+            found = self._load(name)
+            if not isinstance(found, ModuleFacts):
+                return None
+            self._known[name] = found
+        return self._known[name]
 
     def put(self, data: bytes, facts: ModuleFacts) -> None:
-        """Keep the facts; silently does not where the folder cannot be written."""
-        self._store(_name(data), facts)
+        """Keep the facts; in the folder silently only where it can be written."""
+        name = _name(data)
+        self._known[name] = facts
+        self._store(name, facts)
 
     def index(self, key: str) -> dict[str, list[str]] | None:
         """An index of names that was kept under this key, None if there is none."""

@@ -11,7 +11,7 @@ import pytest
 from preflight.checks.classes.family import check_classes
 from preflight.checks.context import CheckOptions
 from preflight.model import Fault, Report, Severity, Verdict
-from preflight.program import load_program
+from preflight.program import Program, load_program
 from preflight.tree import Tree, TreeRequest, open_tree
 from tests import checking
 from tests.real.eagle3_patch import CLAIMED, DEEPSEEK, KIMI, MISNAMED, SPOILT, Patch, Spoilt, right_patch
@@ -28,6 +28,12 @@ def tree() -> Tree:
     return open_tree(TreeRequest(vllm="0.16.0"), os.environ)
 
 
+@cache
+def released() -> Program:
+    """The program of the release: those of its patches share what was read of the files that they leave alone."""
+    return load_program(tree(), os.environ)
+
+
 def report_of(patch: Patch, require: tuple[str, ...] = ()) -> Report:
     return checking.report_of(tree().with_overlay(patch.changes()), CheckOptions(require=require))
 
@@ -35,7 +41,7 @@ def report_of(patch: Patch, require: tuple[str, ...] = ()) -> Report:
 def faults_of(patch: Patch, require: tuple[str, ...] = ()) -> list[Fault]:
     """What the checks of classes alone say."""
     changed = tree().with_overlay(patch.changes())
-    program = load_program(changed, os.environ)
+    program = released().beside(changed)
     context = checking.context_of(changed, program, tuple(patch.changes()), CheckOptions(require=require))
     return [item for item in check_classes(context) if isinstance(item, Fault)]
 
