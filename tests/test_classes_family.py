@@ -310,6 +310,35 @@ def test_what_is_certain_is_told(tmp_path: Path, name: str) -> None:
     assert (fault.check, fault.span.line, fault.severity) == expected
 
 
+def test_a_constructor_that_a_decorator_puts_there_is_no_other_of_the_same_line(tmp_path: Path) -> None:
+    wrap = """\
+        class Wrapper:
+            def __init__(self):
+                self.code = 1
+                self.on_start = self.hook
+
+            def hook(self):
+                return self.code
+
+        def wrapped(cls):
+            cls.__bases__ = cls.__bases__ + (Wrapper,)
+            old = cls.__init__
+
+            def __init__(self, size):
+                old(self, size)
+                Wrapper.__init__(self)
+
+            cls.__init__ = __init__
+            return cls
+        """
+    line = textwrap.dedent(wrap).splitlines().index("    def __init__(self, size):") + 1
+    head = "from vllm.base import Base\nfrom vllm.wrap import wrapped\n"
+    for above in range(line - 6, line + 2):
+        toy = "@wrapped\nclass Toy(Base):\n    def __init__(self, size):\n        super().__init__(size)\n"
+        text = head + "\n" * (above - 3) + toy
+        assert faults_of(tmp_path / str(above), {"vllm/wrap.py": wrap, TOY: text}) == [], above
+
+
 def test_what_the_release_has_itself_is_told_with_the_whole_tree_only(tmp_path: Path) -> None:
     was = FOUND["a method of the wrong object"][0]
     patched = was + "        self.less = self.base.dwindle(1)\n"

@@ -29,9 +29,9 @@ class Method:
     module: Module
 
     @property
-    def key(self) -> tuple[Class, str, int]:
-        """What tells it from others."""
-        return self.owner, self.facts.name, self.facts.line
+    def key(self) -> tuple[Class, str, str, int]:
+        """What tells it from others; what a decorator puts into a class may stand in the very line of another file."""
+        return self.owner, self.module.name, self.facts.name, self.facts.line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Objects:
         self._changed: dict[tuple[Class, Class], frozenset[str]] = {}
         self._stores: dict[Class, dict[str, list[FunctionFacts]]] = {}
         self._setters: dict[Class, dict[str, list[Setter]]] = {}
-        self._certain: dict[Class, frozenset[tuple[Class, str, int]]] = {}
+        self._certain: dict[Class, frozenset[tuple[Class, str, str, int]]] = {}
 
     def forget(self) -> None:
         """Let go of the bodies."""
@@ -122,7 +122,7 @@ class Objects:
     def certainly_constructs(self, cls: Class, method: Method) -> bool:
         """Whether every construction of a ``cls`` runs the method, or raises before."""
         if cls not in self._certain:
-            found: set[tuple[Class, str, int]] = set()
+            found: set[tuple[Class, str, str, int]] = set()
             waiting = self._runs(cls, "__init__")
             while waiting:
                 reached = waiting.pop()
@@ -143,7 +143,7 @@ class Objects:
         return self._methods[cls]
 
     def _closure(self, cls: Class, names: tuple[str, ...], everything: bool) -> tuple[Method, ...]:
-        found: dict[tuple[Class, str, int], Method] = {}
+        found: dict[tuple[Class, str, str, int], Method] = {}
         waiting = [method for name in names for method in self._runs(cls, name)]
         while waiting:
             method = waiting.pop()
