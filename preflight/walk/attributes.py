@@ -201,7 +201,7 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
     if value.loose is UNBUILT:
         if has_name(value, name):
             return machine.unknown(UNBUILT)
-    elif value.loose:
+    elif value.loose and not ("lacks" in cls.notes and cls.notes["lacks"](name)):
         return Perhaps(machine.unknown(value.loose))
     gap = cls.gap()
     if gap:
