@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.popular_configs import POPULAR, Config
-from tests.popular_others import OTHERS
 from tests.walk_cases import Said, say
 from tests.walk_launches import DRAFTER
 
@@ -231,13 +230,20 @@ DEATHS: dict[str, Death] = {
         EAGLE3,
     ),
     "B05": Death(
-        {"0.8.5": "Eagle3 is only", "0.9.2": "Eagle3 is only", "0.10.0": "Eagle3 is only supported", "0.10.1": None},
+        {"0.8.5": "Eagle3 is only", "0.9.2": "Eagle3 is only", "0.10.0": "Eagle3 is only supported", "0.11.0": None},
         QWEN3,
         (),
         _QWEN3_DRAFT,
         EAGLE3,
     ),
-    "B06": Death({"0.13.0": "draft model is not supported yet", "0.14.0": None}, QWEN3, (), _SMALL, {}),
+    # the first release that takes a drafter of its own without a method has number 0.18
+    "B06": Death(
+        {"0.13.0": "draft model is not supported yet", "0.14.0": "draft model is not supported yet", "0.18.1": None},
+        QWEN3,
+        (),
+        _SMALL,
+        {},
+    ),
     "B08": Death(
         {"0.10.2": "['EagleQwen2ForCausalLM'] are not supported", "0.33.0": "EagleQwen2ForCausalLM"},
         QWEN2,
@@ -246,7 +252,8 @@ DEATHS: dict[str, Death] = {
         {"method": "eagle", "draft_tensor_parallel_size": 1, "num_speculative_tokens": 4},
     ),
     "B11": Death(
-        {"0.16.0": "num_attention_heads", "0.17.1": "num_attention_heads", "0.18.1": None},
+        # the next release reads no heads of it, and has no such drafter any more
+        {"0.16.0": "num_attention_heads", "0.17.1": "num_attention_heads", "0.18.1": "MLPSpeculatorPreTrainedModel"},
         POPULAR["llama-3.1-8b"][0],
         (),
         _MLP,
@@ -264,15 +271,15 @@ DEATHS: dict[str, Death] = {
         QWEN2,
         (),
         _NARROW,
-        {},
+        {"method": "draft_model"},
     ),
     "B40": Death(
-        {"0.19.0": "does not support LoRA yet", "0.19.1": "does not support LoRA yet", "0.20.2": None},
+        {"0.19.1": "does not support LoRA yet", "0.20.2": None},
         _GEMMA4,
         ("--enable-lora", "--lora-modules", "a=/nowhere/a"),
     ),
     "B42": Death(
-        {"0.20.2": "does not support BitsAndBytes", "0.30.0": "does not support BitsAndBytes"},
+        {"0.20.2": "does not support BitsAndBytes", "0.30.0": "bitsandbytes"},
         MAMBA2,
         ("--quantization", "bitsandbytes"),
     ),
@@ -281,7 +288,11 @@ DEATHS: dict[str, Death] = {
         _DEEPSEEK4,
         ("-tp", "3", "--enable-expert-parallel"),
     ),
-    "B48-4": Death({"0.28.0": None, "0.30.0": None}, _DEEPSEEK4, ("-tp", "4", "--enable-expert-parallel")),
+    "B48-4": Death(
+        {"0.28.0": None, "0.30.0": None},
+        _DEEPSEEK4,
+        ("-tp", "4", "--enable-expert-parallel", "--kv-cache-dtype", "fp8"),
+    ),
     "B50": Death(
         {"0.9.2": None, "0.10.0": "--enable-reasoning"},
         QWEN3,

@@ -27,8 +27,8 @@ _GIVEN = ("vllm_config", "model_config", "prefix")
 
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    """``BaseModelLoader.load_model(vllm_config, model_config, prefix)``: an unbuilt object of the class that the registry
-    picks. A drafter is built.
+    """``BaseModelLoader.load_model(vllm_config, model_config, prefix)``: an unbuilt object of the class that the
+    registry picks. A drafter is built.
     """
     given = dict(zip(("self", *_GIVEN), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
