@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ import pytest
 
 from preflight.checks.configs.family import check_configs
 from preflight.checks.context import CheckOptions
-from preflight.model import Fault, Severity
+from preflight.model import Fault, Severity, Undecided
 from preflight.program import FactsCache, Program
 from tests import minimodels
 from tests.checking import context_of
@@ -174,3 +175,23 @@ def test_a_value_that_another_class_reads(tmp_path: Path) -> None:
     writer = INIT.format("config.head_dim = 64\n        config.mine = 1\n        self.part = Part(config)")
     assert faults_of(tmp_path / "both", writer, HEAD + reader) == []
     assert faults_of(tmp_path / "one", reader + writer, HEAD + reader) == [("config-value-overwritten", 10)]
+
+
+def left_open(folder: Path, released: Mapping[str, str], text: str, *, in_place: bool) -> list[tuple[str, int]]:
+    """What of a patched model file is left open, with how many files that is said of."""
+    tree = tree_of(folder, {**released, MODEL: HEAD})
+    tree = tree.with_overlay({MODEL: (HEAD + text).encode()})
+    if in_place:
+        tree = replace(tree, reference=None)
+    paths = tuple(file.path for file in tree.facts.patched)
+    said = check_configs(context_of(tree, Program(tree, FactsCache(None)), paths, CheckOptions()))
+    return [(one.id, one.count) for one in said if isinstance(one, Undecided)]
+
+
+def test_reads_that_were_not_looked_up_are_left_open(tmp_path: Path) -> None:
+    reads = INIT.format("self.x = config.n_layer")
+    without = {name: text for name, text in FILES.items() if not name.startswith("transformers/")}
+    assert left_open(tmp_path / "known", FILES, reads, in_place=False) == []
+    assert left_open(tmp_path / "place", FILES, reads, in_place=True) == [("config-reads-not-checked", 1)]
+    assert left_open(tmp_path / "names", without, reads, in_place=False) == [("config-reads-not-checked", 1)]
+    assert left_open(tmp_path / "none", without, INIT.format("self.x = other.x"), in_place=True) == []

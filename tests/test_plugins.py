@@ -17,6 +17,59 @@ RELEASE = {
     "vllm/__init__.py": "from vllm.version import __version__\n",
     "vllm/version.py": '__version__ = "0.16.0"\n',
     "vllm/engine.py": "def run():\n    return 1\n\n\nclass Engine:\n    def step(self, a):\n        return a\n",
+    "vllm/envs.py": "import os\nNAMES = os.environ.get('NAMES')\nTARGET = os.environ.get('TARGET')\n",
+    "vllm/plugins.py": """\
+from importlib.metadata import entry_points
+
+from vllm import envs
+
+GENERAL = "vllm.general_plugins"
+
+
+def taken_in(group):
+    wanted = envs.NAMES
+    found = {}
+    for one in entry_points(group=group):
+        if wanted is None or one.name in wanted:
+            try:
+                found[one.name] = one.load()
+            except Exception:
+                print("without", one.name)
+    return found
+
+
+def load_general_plugins():
+    for start in taken_in(group=GENERAL).values():
+        start()
+""",
+    "vllm/platforms.py": """\
+import importlib
+from itertools import chain
+
+from vllm import envs
+from vllm.plugins import taken_in
+
+
+def chosen():
+    if envs.TARGET == "cpu":
+        return "vllm.engine.Engine"
+    others = taken_in("vllm.platform_plugins")
+    for name, ask in chain({}.items(), others.items()):
+        try:
+            where = ask()
+        except Exception:
+            continue
+        if where is not None:
+            return others[name]()
+    return "vllm.engine.Engine"
+
+
+def __getattr__(name):
+    if name == "current_platform":
+        module, _, last = chosen().rpartition(".")
+        return getattr(importlib.import_module(module), last)()
+    raise AttributeError(name)
+""",
 }
 
 
@@ -47,13 +100,15 @@ def findings(tree: Tree, tmp_path: Path, **environment: str) -> list[tuple[str, 
     ]
 
 
+FAILS = "from vllm.engine import gone\n"
 PACKAGE = {
     "plug/__init__.py": "def register():\n    from plug import loaded\n    return 'plug.platform.Platform'\n",
-    "plug/loaded.py": "from vllm.engine import gone\n",
-    "plug/platform.py": "from vllm.engine import gone\n\n\nclass Platform:\n    pass\n",
-    "plug/idle.py": "from vllm.engine import gone\n",
+    "plug/loaded.py": FAILS,
+    "plug/platform.py": f"{FAILS}\n\nclass Platform:\n    pass\n",
+    "plug/idle.py": FAILS,
 }
-ENTRY = '[project]\nname = "plug"\n[project.entry-points."vllm.platform_plugins"]\nplug = "plug:register"\n'
+ENTRY = '[project]\nname = "plug"\n[project.entry-points."vllm.general_plugins"]\nplug = "plug:register"\n'
+PLATFORM_ENTRY = ENTRY.replace("general", "platform")
 
 
 @pytest.mark.parametrize(
@@ -61,19 +116,77 @@ ENTRY = '[project]\nname = "plug"\n[project.entry-points."vllm.platform_plugins"
     [
         {"pyproject.toml": ENTRY},
         {
-            "setup.py": "from setuptools import setup\n\nsetup(entry_points={'vllm.platform_plugins': ['plug = plug:register']})\n"
+            "setup.py": "from setuptools import setup\n\nsetup(entry_points={'vllm.general_plugins': ['plug = plug:register']})\n"
         },
-        {"setup.cfg": "[options.entry_points]\nvllm.platform_plugins =\n    plug = plug:register\n"},
-        {"plug-1.0.dist-info/entry_points.txt": "[vllm.platform_plugins]\nplug = plug:register\n"},
+        {"setup.cfg": "[options.entry_points]\nvllm.general_plugins =\n    plug = plug:register\n"},
+        {"plug-1.0.dist-info/entry_points.txt": "[vllm.general_plugins]\nplug = plug:register\n"},
     ],
 )
-def test_what_an_entry_point_loads_is_an_error_and_the_rest_a_warning(site, repo, tmp_path, build):
+def test_what_a_registering_function_loads_is_an_error_and_the_rest_a_warning(site, repo, tmp_path, build):
     lay_out(repo, {**PACKAGE, **build})
     assert findings(opened(site), tmp_path) == [
         ("PF201", "W", "plug/idle.py", 1),
         ("PF201", "E", "plug/loaded.py", 1),
-        ("PF201", "E", "plug/platform.py", 1),
+        ("PF201", "W", "plug/platform.py", 1),
     ]
+
+
+def without(tree: Tree, tmp_path: Path) -> list[str]:
+    """The files of findings that say that the launch goes on without something."""
+    with CstParser() as cst:
+        report = run_checks(tree, Request(), {"XDG_CACHE_HOME": str(tmp_path / "cache")}, cst)
+    return [one.span.path for one in report.findings if "starts without" in f"{one.message} {one.fault.why}".lower()]
+
+
+@pytest.mark.parametrize("fault", [FAILS, "gone()\n", "import vllm.engine\nvllm.engine.gone\n", "def f(:\n"])
+@pytest.mark.parametrize("entry", [ENTRY, PLATFORM_ENTRY])
+def test_a_plug_in_that_cannot_be_loaded_is_left_out(site, repo, tmp_path, fault, entry):
+    text = f"{fault}\n\ndef register():\n    from plug import loaded\n    return 'plug.platform.Platform'\n"
+    lay_out(repo, {**PACKAGE, "plug/__init__.py": text, "pyproject.toml": entry})
+    found = findings(opened(site), tmp_path)
+    assert {severity for _, severity, *_ in found} == {"W"}
+    # what stands behind is not come to
+    assert without(opened(site), tmp_path) == ["plug/__init__.py"]
+
+
+def test_where_the_tree_catches_nothing_a_plug_in_that_cannot_be_loaded_ends_the_launch(site, repo, tmp_path):
+    loader = RELEASE["vllm/plugins.py"]
+    text = loader.replace('print("without", one.name)', "raise")
+    lay_out(repo, {"vllm/plugins.py": text, **PACKAGE, "plug/__init__.py": FAILS, "pyproject.toml": ENTRY})
+    assert ("PF201", "E", "plug/__init__.py", 1) in findings(opened(site), tmp_path)
+
+
+def test_a_platform_that_cannot_be_asked_is_left_out_and_its_class_has_to_be_there(site, repo, tmp_path):
+    lay_out(repo, {**PACKAGE, "pyproject.toml": PLATFORM_ENTRY})
+    tree = opened(site)
+    assert without(tree, tmp_path) == ["plug/loaded.py"]
+    assert {severity for _, severity, *_ in findings(tree, tmp_path)} == {"W"}
+    lay_out(repo, {"plug/loaded.py": ""})
+    assert ("PF201", "E", "plug/platform.py", 1) in findings(opened(site), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "severity"),
+    [("NAMES", "other", "W"), ("NAMES", "other,plug", "E"), ("TARGET", "cpu", "W"), ("OTHER", "x", "E")],
+)
+def test_a_launch_may_leave_a_plug_in_out(site, repo, tmp_path, variable, value, severity):
+    lay_out(repo, {**PACKAGE, "plug/loaded.py": "", "pyproject.toml": PLATFORM_ENTRY})
+    found = findings(opened(site), tmp_path, **{variable: value})
+    assert ("PF201", severity, "plug/platform.py", 1) in found
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "severity"),
+    [
+        ("console_scripts", "vllm", "E"),
+        ("console_scripts", "vllm-other", "W"),
+        ("vllm.io_processor_plugins", "plug", "W"),
+    ],
+)
+def test_what_else_enters_a_plug_in(site, repo, tmp_path, group, name, severity):
+    entry = f"[{group}]\n{name} = plug:register\n"
+    lay_out(repo, {"plug/__init__.py": FAILS, "plug-1.0.dist-info/entry_points.txt": entry})
+    assert findings(opened(site), tmp_path) == [("PF201", severity, "plug/__init__.py", 1)]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +197,11 @@ def test_what_an_entry_point_loads_is_an_error_and_the_rest_a_warning(site, repo
         {"usercustomize.py": "from plug import loaded\n"},
     ],
 )
-def test_what_python_itself_imports_at_its_start(site, repo, tmp_path, start):
+def test_what_python_itself_imports_at_its_start_ends_no_launch(site, repo, tmp_path, start):
     lay_out(repo, {**PACKAGE, **start})
     found = findings(opened(site), tmp_path)
-    assert ("PF201", "E", "plug/loaded.py", 1) in found
-    assert ("PF201", "W", "plug/idle.py", 1) in found
+    assert {severity for _, severity, *_ in found} == {"W"}
+    assert without(opened(site), tmp_path) == ["plug/loaded.py"]
 
 
 def test_without_entry_points_any_launch_that_loads_the_file_fails(site, repo, tmp_path):
@@ -229,12 +342,18 @@ def test_what_certainly_runs(site, repo, body, loads):
         ("try:\n        from vllm.engine import gone\n    except ImportError:\n        pass", None),
         ("if input():\n        from vllm.engine import gone", "W"),
         ("if input():\n        return\n    from vllm.engine import gone", "W"),
+        ("vllm.engine.gone()", "E"),
+        ("print(vllm.engine.run(), [\n        vllm.engine.gone])", "E"),
+        ("gone", "E"),
+        ("if input():\n        vllm.engine.gone()", "W"),
+        ("try:\n        vllm.engine.gone()\n    except AttributeError:\n        pass", None),
+        ("return lambda: vllm.engine.gone", None),
     ],
 )
 def test_an_import_that_the_entry_point_comes_to(site, repo, tmp_path, body, severity):
     lay_out(repo, {
         "plug/__init__.py": (
-            "from contextlib import suppress\n\n\ndef start():\n    from vllm.engine import gone as other\n\n\n"
+            "from contextlib import suppress\nimport vllm.engine\n\ndef start():\n    from vllm.engine import gone as other\n\n\n"
             f"def register():\n    {body}\n"
         ),
         "pyproject.toml": ENTRY,

@@ -6,7 +6,7 @@ import pytest
 from syntaxlab import Lab, pythons
 
 from preflight.syntax.target import target_of
-from preflight.syntax.versions import features_of
+from preflight.syntax.versions import features_of, may_need
 from tests.trees import released
 
 #: (first Python that reads it, the line it stands on, code)
@@ -59,6 +59,14 @@ def test_newer_syntax_is_found(since: tuple[int, int], line: int, code: str) -> 
     assert found
     assert max(feature.since for feature in found) == since
     assert {code.count("\n", 0, feature.start) + 1 for feature in found} == {line}
+    assert may_need(code, [since])
+
+
+def test_what_may_hide_newer_syntax_is_looked_at():
+    assert may_need("x: A[  # why\n    tuple[int, str],  # so\n    \\\n    *Ts]\n", [(3, 11)])
+    assert may_need("x[(y)]\nx[y := 1]\n", [(3, 10)])
+    assert not may_need("def f(a, *b, **c): return a * b, x[1]\nf(*g)\n", [(3, 10), (3, 11)])
+    assert not may_need("x = f'{a['b']}'\n", [(3, 10), (3, 11)])
 
 
 @pytest.mark.parametrize("code", OLD)

@@ -10,8 +10,12 @@ from minilaunch import ENGINE, check_launch, engine
 from walk_programs import possible_values, walk
 
 from preflight.cli import main
+from preflight.program import FactsCache, Program
 from preflight.walk.built import BuiltParameter, modules_of
+from preflight.walk.lending import stored_by
 from tests.construct_cases import build, judged
+from tests.programs import tree_of as tree_in
+from tests.renamed_reads import outcomes
 from tests.walk_cases import CASES, tree_of
 
 HEAD = "import torch\nfrom torch import nn\n"
@@ -272,3 +276,40 @@ def test_a_real_vllm_says_the_same() -> None:
             modules = {module.name: module for module in modules_of(built.followed.walk.model)}
             experts = modules["model.layers.23.mlp.experts"]
             assert BuiltParameter("w13_weight", (128, 1536, 2048)) in experts.parameters
+
+
+@pytest.mark.real
+def test_a_read_under_another_name_is_an_error_where_it_is_come_to() -> None:
+    """Two reads of one launch, and one that it does not come to; ``python -m tests.renamed_reads`` takes any."""
+    said = list(outcomes("0.16.0", slice(None), reads=2, unread=1, only="Qwen3VLForConditionalGeneration"))
+    assert [one if isinstance(one, str) else one.judgement for one in said] == ["agrees"] * 3
+
+
+def test_a_library_sets_no_other_attributes_than_its_text_has(tmp_path: Path) -> None:
+    """A config that a library was given lacks what no code of it sets."""
+    files = {
+        "transformers/__init__.py": "",
+        "transformers/models/__init__.py": "",
+        "transformers/models/toy/__init__.py": "",
+        "transformers/helping.py": "def helped(part):\n    part.helped = 1\n",
+        "transformers/models/toy/modeling_toy.py": """
+from ...helping import helped
+
+
+class Tower:
+    def __init__(self, config):
+        self.own = 1
+        config.sized = 3
+        setattr(config, "named", 1)
+        helped(config)
+""",
+        "transformers/models/toy/computing.py": "def compute(config, name):\n    setattr(config, name, 1)\n",
+    }
+    program = Program(tree_in(tmp_path, files), FactsCache(None))
+    assert stored_by(program, "transformers.models.toy.modeling_toy", lambda name: False) == {
+        "helped",
+        "sized",
+        "named",
+    }
+    assert stored_by(program, "transformers.models.toy.computing", lambda name: False) is None
+    assert stored_by(program, "transformers.models.toy.nowhere", lambda name: False) is None

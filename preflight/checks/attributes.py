@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.body.study import AttributeProblem, Study
-from preflight.checks.elsewhere import is_set_elsewhere
+from preflight.checks.elsewhere import is_set_beside, is_set_elsewhere
 from preflight.checks.names import ATTRIBUTE_MISSING
 from preflight.checks.places import column_of, shown_at
-from preflight.checks.subjects import Subject, Subjects
+from preflight.checks.subjects import Ending, Subject, Subjects
 from preflight.checks.whereabouts import hint, near_name
-from preflight.model import Fault, Severity, Span, Step
+from preflight.model import Fault, Span, Step
 from preflight.program import Class, Missing, Program, Truth
 
 if TYPE_CHECKING:
@@ -30,34 +29,25 @@ def attribute_faults(
         key = (problem.missing.module, problem.missing.name)
         if key in seen or not subjects.of_tree(problem.missing):
             continue
-        severity = _severity(context, program, subjects, subject, problem)
-        if severity is not None:
+        ending = _ending(context, program, subjects, subject, problem)
+        if ending is not None:
             seen.add(key)
-            yield _fault(context, program, subject, problem, severity)
+            yield _fault(context, program, subject, problem, ending)
 
 
-def _severity(
+def _ending(
     context: Context, program: Program, subjects: Subjects, subject: Subject, problem: AttributeProblem
-) -> Severity | None:
+) -> Ending | None:
     moment = problem.moment
     if problem.caught is not Truth.NO or moment.handler:
         return None
     if not (moment.certain and not problem.function) and _is_asked_for(context, subject, problem):
         return None
-    if is_set_elsewhere(program, problem.missing) or _is_patched_in(context, problem.missing):
+    if is_set_elsewhere(program, problem.missing) or is_set_beside(context.tree, problem.missing):
         return None
     if not subjects.caused(problem.missing) and not subjects.touches(subject, problem.node.lineno):
         return None
-    certain = moment.certain and not problem.function and subjects.is_loaded(subject)
-    return Severity.ERROR if certain else Severity.WARNING
-
-
-def _is_patched_in(context: Context, missing: Missing) -> bool:
-    """Whether code beside the tree puts the attribute there, or another class or module in the place of its owner."""
-    within, _, name = (missing.name or "").rpartition(".")
-    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
-    put = re.compile(rf"\.(?:{re.escape(name)}|{re.escape(owner)})\s*=(?!=)|['\"](?:{re.escape(name)})['\"]".encode())
-    return any(put.search(file.data) is not None for file in context.tree.outside)
+    return subjects.ending(subject, problem)
 
 
 def _is_asked_for(context: Context, subject: Subject, problem: AttributeProblem) -> bool:
@@ -66,9 +56,7 @@ def _is_asked_for(context: Context, subject: Subject, problem: AttributeProblem)
     return f'"{problem.node.attr}"' in text or f"'{problem.node.attr}'" in text
 
 
-def _fault(
-    context: Context, program: Program, subject: Subject, problem: AttributeProblem, severity: Severity
-) -> Fault:
+def _fault(context: Context, program: Program, subject: Subject, problem: AttributeProblem, ending: Ending) -> Fault:
     node, missing = problem.node, problem.missing
     lines = context.sources.get(subject.path).lines
     owner = missing.module
@@ -92,12 +80,12 @@ def _fault(
     return Fault(
         ATTRIBUTE_MISSING,
         Span(subject.path, node.lineno, column_of(lines, node), node.end_lineno, column_of(lines, node, end=True)),
-        f"{owner} has no attribute {name!r}: {ends}",
+        ending.after(f"{owner} has no attribute {name!r}: {ends}"),
         why=f"AttributeError: {'type object' if within else 'module'} {(within or owner)!r} has no attribute {name!r}",
         help=_help(program, missing, within, name),
         trail=tuple(steps),
         excerpt=shown_at(subject.path, lines, node),
-        severity=severity,
+        severity=ending.severity,
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from preflight.checks.monkey.collect import patches_beside
+from preflight.checks.monkey.collect import SETS, patches_beside
 from preflight.checks.released import plugin_paths
 from preflight.model import Fault, Undecided
 from preflight.program import Class
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from preflight.launch.launch import Launch
     from preflight.program import Program
 
-#: an attribute of something else than the own object gets a value
-_SETS = re.compile(rb"^[ \t]*(?!self\.|cls\.)[A-Za-z_][\w.]*\.\w+[ \t]*=(?!=)|\bsetattr\(", re.MULTILINE)
 _LOOKS_UP = re.compile(rb"\bimport_module\(|\bsys\.modules\b|\b__import__\(|\bresolve_obj_by_qualname\(")
 _REGISTERS = re.compile(rb"\bregister_model\(|\bregister_")
 
@@ -64,7 +62,7 @@ def _patched_modules(context: Context, program: Program, paths: list[str]) -> di
     for patch in patches_beside(context, program):
         found.setdefault(patch.owner.module, patch.span.path)
     for file in context.tree.outside:
-        if file.path in paths and _SETS.search(file.data) and _LOOKS_UP.search(file.data):
+        if file.path in paths and SETS.search(file.data) and _LOOKS_UP.search(file.data):
             for name in re.findall(rb"\bvllm(?:\.\w+)+", file.data):
                 parts = name.decode().split(".")
                 for count in range(2, len(parts) + 1):

@@ -124,10 +124,14 @@ def _accepted(context: Context, interpreter: Interpreter, source: Source) -> Ite
     """Syntax that a Python which may run this vLLM does not read; nothing where its own interpreter compiled."""
     if interpreter.stand_in:
         from preflight.syntax.fixes import LineIndex
-        from preflight.syntax.versions import features_of
+        from preflight.syntax.versions import features_of, may_need
 
         assert source.text is not None
         target = _target(context)
+        # it has compiled, so there is nothing in it that came later
+        versions = [(3, minor) for minor in range(10, interpreter.version[1] + 1)]
+        if not may_need(source.text, filter(target.may_be_too_old, versions)):
+            return
         index = LineIndex(source.text)
         for feature in features_of(source.text):
             if target.may_be_too_old(feature.since):

@@ -7,14 +7,32 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from preflight.program import Missing, Module, Program
+    from preflight.tree import Tree
+
+
+class SetElsewhere:
+    """The answers for one program: several checks ask for the same names."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def of(self, module: str, name: str) -> bool:
+        """Whether some file of the tree assigns ``name``, dotted for one of a class, as an attribute."""
+        key = (module, name)
+        if key not in self._known:
+            self._known[key] = _is_assigned(self._program, module, name)
+        return self._known[key]
 
 
 def is_set_elsewhere(program: Program, missing: Missing) -> bool:
     """Whether some file of the tree assigns the missing name as an attribute (``module.name = ...``, ``setattr``)."""
-    if missing.name is None:
-        return False
-    within, _, name = missing.name.rpartition(".")
-    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
+    return missing.name is not None and program.derived(SetElsewhere).of(missing.module, missing.name)
+
+
+def _is_assigned(program: Program, home: str, dotted: str) -> bool:
+    within, _, name = dotted.rpartition(".")
+    owner = within.rpartition(".")[2] or home.rpartition(".")[2]
     word = re.escape(name)
     assigned = re.compile(
         rf"(?<![\w.])((?!self\b|cls\b)[A-Za-z_][\w.]*)\.{word}[ \t]*(?::[^=\n]*)?=(?!=)"
@@ -25,9 +43,17 @@ def is_set_elsewhere(program: Program, missing: Missing) -> bool:
         if not isinstance(data, bytes):
             continue
         for match in assigned.finditer(data.decode("utf-8", "replace")):
-            if _means(program, module, match[1] or match[2], owner, missing.module if not within else None):
+            if _means(program, module, match[1] or match[2], owner, home if not within else None):
                 return True
     return False
+
+
+def is_set_beside(tree: Tree, missing: Missing) -> bool:
+    """Whether code beside the tree puts the attribute there, or another class or module in the place of its owner."""
+    within, _, name = (missing.name or "").rpartition(".")
+    owner = within.rpartition(".")[2] or missing.module.rpartition(".")[2]
+    put = re.compile(rf"\.(?:{re.escape(name)}|{re.escape(owner)})\s*=(?!=)|['\"](?:{re.escape(name)})['\"]".encode())
+    return any(put.search(file.data) is not None for file in tree.outside)
 
 
 def _means(program: Program, module: Module, text: str, owner: str, home: str | None) -> bool:

@@ -49,12 +49,12 @@ LATE = (Check(frozenset({SYNTAX_ERROR}), check_concrete),)
 def _as_reached(context: Context, item: Fault | Undecided) -> Fault | Undecided:
     """A fault of a file that no import statement can name, or none of this tree does, stops no launch."""
     path = item.span.path if isinstance(item, Fault) else item.path
-    if path is None or not context.tree.exists(path):
+    if path is None:
         return item
     grave = item.severity in (None, Severity.ERROR) if isinstance(item, Fault) else item.decisive
     if not grave:
         return item
-    reason = _unreached(context, path)
+    reason = _unreached(context, path) if context.tree.exists(path) else _left_out(context, path)
     if reason is None:
         return item
     if isinstance(item, Undecided):
@@ -73,6 +73,19 @@ def _unreached(context: Context, path: str) -> str | None:
     if is_stray(context, path):
         return "the release has no such file, and no other file of this tree names it, so a launch does without it"
     return None
+
+
+def _left_out(context: Context, path: str) -> str | None:
+    """What a launch does without if a plug-in's file cannot be imported; None where it may fail."""
+    if not context.tree.entry_points:
+        return None
+    from preflight.checks.plugins import endings_of
+
+    program = context.load_program()
+    module = program.module_at(path)
+    if module is None or not program.finder.is_plugin(module.name):
+        return None
+    return endings_of(program).of(context.launch, module.name, None).without
 
 
 def _is_there(context: Context, path: str) -> bool:

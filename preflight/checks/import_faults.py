@@ -9,7 +9,7 @@ from preflight.checks.body.study import ImportProblem, Study, belongs_elsewhere
 from preflight.checks.context import Context
 from preflight.checks.elsewhere import is_set_elsewhere
 from preflight.checks.imports import MODULE_MISSING, NAME_MISSING
-from preflight.checks.subjects import Standing, Subject, Subjects
+from preflight.checks.subjects import OPEN, Ending, Standing, Subject, Subjects
 from preflight.checks.whereabouts import hint
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import Missing, Program, Truth
@@ -19,31 +19,34 @@ from preflight.syntax.excerpt import excerpt
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A problem and how much it matters."""
+    """A problem, and what a launch comes to that meets it."""
 
     problem: ImportProblem
-    severity: Severity
+    ending: Ending
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters."""
+        return self.ending.severity
 
 
 def weigh(program: Program, subjects: Subjects, subject: Subject, study: Study) -> list[Weighed]:
     """The problems of a file that are worth a finding."""
     found: dict[tuple[int, int], Weighed] = {}
     for problem in study.imports:
-        severity = _severity(program, subjects, subject, problem)
+        weighed = _weighed(program, subjects, subject, problem)
         place = (problem.item.line, problem.item.column)
         # A function that the module calls is met twice: while it is imported, and by itself.
-        if severity is not None and (place not in found or severity is Severity.ERROR):
-            found[place] = Weighed(problem, severity)
+        if weighed is not None and (place not in found or weighed.severity is Severity.ERROR):
+            found[place] = weighed
     return sorted(found.values(), key=lambda one: (one.problem.item.line, one.problem.item.column))
 
 
-def _severity(program: Program, subjects: Subjects, subject: Subject, problem: ImportProblem) -> Severity | None:
+def _weighed(program: Program, subjects: Subjects, subject: Subject, problem: ImportProblem) -> Weighed | None:
     moment, missing = problem.moment, problem.missing
     caught = problem.caught
     if caught is Truth.YES or moment.handler:
         return None
-    uncaught = moment.certain and caught is Truth.NO
-    certain = uncaught and (not problem.function or subjects.is_run(subject, problem.item.statement_line))
     own = subjects.of_tree(missing)
     if own and is_set_elsewhere(program, missing):
         return None
@@ -51,10 +54,10 @@ def _severity(program: Program, subjects: Subjects, subject: Subject, problem: I
         return None
     if not subjects.caused(missing) and not subjects.is_new(subject, problem.item):
         return None  # the release has the same fault, and what it launches does not come here
-    if not certain:
+    if not moment.certain or caught is not Truth.NO:
         # A condition may ask for the very package or version that has the name.
-        return None if moment.conditions and not own else Severity.WARNING
-    return Severity.WARNING if problem.assumed or not subjects.is_loaded(subject) else Severity.ERROR
+        return None if moment.conditions and not own else Weighed(problem, OPEN)
+    return Weighed(problem, OPEN if problem.assumed else subjects.ending(subject, problem))
 
 
 def faults(
@@ -89,7 +92,7 @@ def fault(
     return Fault(
         NAME_MISSING if missing.name is not None else MODULE_MISSING,
         Span(subject.path, item.line, item.column, item.end_line, item.end_column),
-        f"{lack(subject, problem)}{consequence(problem)}",
+        weighed.ending.after(f"{lack(subject, problem)}{consequence(problem)}"),
         why=_why(context, program, problem),
         help=found,
         trail=_trail(program, subject, problem),

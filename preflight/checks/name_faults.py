@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from preflight.checks.body.study import NameProblem, Study
 from preflight.checks.names import TOO_EARLY, UNBOUND_LOCAL, UNDEFINED
 from preflight.checks.places import column_of, shown_at
-from preflight.checks.subjects import Standing, Subject, Subjects
+from preflight.checks.subjects import Ending, Standing, Subject, Subjects
 from preflight.checks.whereabouts import near_name, places_of
-from preflight.model import Fault, Severity, Span, Step
+from preflight.model import Fault, Span, Step
 from preflight.program import Program, Truth
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ def name_faults(
     context: Context, program: Program, subjects: Subjects, subject: Subject, study: Study
 ) -> Iterator[Fault]:
     """One finding for each name: at the place that fails first."""
-    groups: dict[tuple[str, str, str], list[tuple[NameProblem, Severity]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[NameProblem, Ending]]] = {}
     misspelt = [problem.item.bound for problem in study.imports]
     for problem in study.names:
         check = _check(problem)
         if check == UNDEFINED and near_name(program, problem.node.id, misspelt) is not None:
             continue  # the import that should bring it is reported, and its repair is this one's too
-        severity = _severity(context, subjects, subject, problem)
-        if severity is not None:
+        ending = _ending(subjects, subject, problem)
+        if ending is not None:
             function = problem.function if check == UNBOUND_LOCAL else ""
-            groups.setdefault((check, problem.node.id, function), []).append((problem, severity))
+            groups.setdefault((check, problem.node.id, function), []).append((problem, ending))
     for (check, _, _), found in groups.items():
-        found.sort(key=lambda one: (one[1] is not Severity.ERROR, one[0].node.lineno, one[0].node.col_offset))
+        found.sort(key=lambda one: (not one[1].fails, one[0].node.lineno, one[0].node.col_offset))
         yield _fault(context, program, subject, check, found)
 
 
@@ -45,24 +45,21 @@ def _check(problem: NameProblem) -> str:
     return TOO_EARLY if problem.bound else UNDEFINED
 
 
-def _severity(context: Context, subjects: Subjects, subject: Subject, problem: NameProblem) -> Severity | None:
+def _ending(subjects: Subjects, subject: Subject, problem: NameProblem) -> Ending | None:
     moment = problem.moment
-    error = UnboundLocalError if problem.local else NameError
-    if moment.catches(error) is not Truth.NO or moment.handler:
+    if problem.caught is not Truth.NO or moment.handler:
         return None
     if (problem.local or problem.bound) and not moment.certain:
         return None  # it is bound somewhere, and the way that leads here may be one that nobody takes
     if subjects.is_latent(subject, problem):
         return None
-    if problem.function:
-        return Severity.WARNING
-    return Severity.ERROR if moment.certain and subjects.is_loaded(subject) else Severity.WARNING
+    return subjects.ending(subject, problem)
 
 
 def _fault(
-    context: Context, program: Program, subject: Subject, check: str, found: list[tuple[NameProblem, Severity]]
+    context: Context, program: Program, subject: Subject, check: str, found: list[tuple[NameProblem, Ending]]
 ) -> Fault:
-    problem, severity = found[0]
+    problem, ending = found[0]
     node = problem.node
     lines = context.sources.get(subject.path).lines
     span = Span(subject.path, node.lineno, column_of(lines, node), node.end_lineno, column_of(lines, node, end=True))
@@ -77,12 +74,12 @@ def _fault(
     return Fault(
         check,
         span,
-        _message(problem, check),
+        ending.after(_message(problem, check)),
         why=_why(problem, check),
         help=_help(program, subject, problem, check),
         trail=tuple(steps) if len(steps) > 1 else (),
         excerpt=shown_at(subject.path, lines, node),
-        severity=severity,
+        severity=ending.severity,
     )
 
 

@@ -53,7 +53,9 @@ def _dependents(program: Program, modules: dict[str, Module]) -> Iterator[Module
     waiting = list(modules.values())
     while waiting:
         module = waiting.pop()
-        word = module.name.rpartition(".")[2]
+        parts = module.name.split(".")
+        # vLLM's own modules name each other in many ways, and what is beside it by its whole path only
+        word = parts[0] if program.finder.is_outside(module.name) else parts[-1]
         for other in program.texts.modules_with(word):
             if other.name in seen or other.hole is not None:
                 continue

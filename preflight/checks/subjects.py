@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from preflight.checks.body.study import studies_of
 from preflight.checks.changes import Change, change_of, names_of
 from preflight.checks.released import released_tree
-from preflight.model import FileState
+from preflight.model import FileState, Severity
 from preflight.program import Module, ModuleKind, ModuleSpec
 from preflight.program.facts import Hole
 
 if TYPE_CHECKING:
-    from preflight.checks.body.study import NameProblem, Study
+    from preflight.checks.body.study import AttributeProblem, ImportProblem, NameProblem, Study
     from preflight.checks.context import Context
     from preflight.model import PatchedFile
     from preflight.program import Missing, Program
@@ -32,6 +32,29 @@ class Standing(Enum):
 
     PATCHED = "patched"  #: it is not as the release has it, or nothing is known to compare it with
     OUTSIDE = "outside"  #: it is a file of a patch repository and no file of the tree
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a launch comes to where a piece of code raises. ``fails``: it ends there. ``without``: something catches the
+    exception, and the launch goes on without the code; a sentence's end that says so."""
+
+    fails: bool
+    without: str | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters."""
+        return Severity.ERROR if self.fails else Severity.WARNING
+
+    def after(self, message: str) -> str:
+        """The message, with what the launch goes on without."""
+        return f"{message}; {self.without}" if self.without is not None else message
+
+
+FAILS = Ending(True)
+#: whether a launch runs the code at all is not known
+OPEN = Ending(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +113,17 @@ class Subjects:
         """Whether what is missing would be vLLM's own."""
         return self._program.finder.is_own(missing.module)
 
-    def is_loaded(self, subject: Subject) -> bool:
-        """Whether a launch loads a file: one of the tree as soon as it is needed; of a plug-in that says how it is
-        entered, what it loads then."""
+    def ending(self, subject: Subject, problem: ImportProblem | NameProblem | AttributeProblem) -> Ending:
+        """What a launch comes to where a file raises: one of the tree ends it as soon as it is imported; of a plug-in
+        that says how it is entered, it is asked where that is, and which of its functions are called then."""
+        if not problem.moment.certain:
+            return OPEN
+        line = problem.line if problem.function else None
         if subject.standing is not Standing.OUTSIDE or not self._program.finder.is_plugin(subject.module.name):
-            return True
-        run = self._program.plugin_run
-        return run is None or subject.module.name in run.loaded
+            return FAILS if line is None else OPEN
+        from preflight.checks.plugins import endings_of
 
-    def is_run(self, subject: Subject, line: int) -> bool:
-        """Whether every launch comes to an import statement in a function of a plug-in."""
-        if subject.standing is not Standing.OUTSIDE:
-            return False
-        run = self._program.plugin_run
-        return run is not None and (subject.module.name, line) in run.imports
+        return endings_of(self._program).of(self._context.launch, subject.module.name, line)
 
     def caused(self, missing: Missing) -> bool:
         """Whether a missing module or name is missing because of a patched file."""

@@ -1,21 +1,24 @@
-"""Which modules of a plug-in every launch loads: followed from its entry points, through what certainly runs.
+"""What every launch runs of the plug-ins: followed from their entry points, through what certainly runs.
 
 vLLM imports the module of an entry point and calls what it names; a platform plug-in gives back the name of a class,
-whose module is imported then. The first call counts: a flag of the module that keeps it from running twice is as the
-module sets it.
+whose module is imported then. Where the tree catches what these steps raise, the launch goes on without the plug-in.
+The first call counts: a flag of the module that keeps it from running twice is as the module sets it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Truth, parse_expression
 from preflight.program.facts import Call, FunctionFacts, Hole, Import
 from preflight.program.modules import absolute_name
+from preflight.program.plugin_loading import plugin_loading
 from preflight.program.syntax_nodes import dotted
 from preflight.program.version_gates import ModuleRef, VersionGates
+from preflight.tree.kinds import SCRIPTS_GROUP, STARTUP_GROUP
 
 if TYPE_CHECKING:
     from preflight.program.modules import Module
@@ -23,32 +26,86 @@ if TYPE_CHECKING:
     from preflight.tree.kinds import EntryPoint
 
 _DEEPEST = 30
+_MOST_CALLS = 2000
+#: the script that a launch is: a plug-in that brings one of this name is entered through it
+_SCRIPT = "vllm"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """One step of the way into a plug-in. ``caught``: what it raises is caught, and the launch goes on without the
+    plug-in. ``before`` are the steps of the same entry point that have to succeed first. ``loaded`` are the modules
+    that it certainly imports, if nothing has raised before, and ``lines`` those of functions that it certainly comes
+    to, as (module, line). ``variable`` is one that would keep vLLM from this entry point."""
+
+    point: EntryPoint
+    caught: bool
+    before: tuple[Stage, ...] = ()
+    variable: str | None = None
+    loaded: set[str] = field(default_factory=set)
+    lines: set[tuple[str, int]] = field(default_factory=set)
+
+    def follows_one_with(self, name: str) -> bool:
+        """Whether a step before this one imports the module."""
+        return any(name in stage.loaded for stage in self.before)
 
 
 class PluginRun:
-    """The start of a plug-in. ``loaded`` are the modules that it certainly imports, if nothing has raised before, and
-    ``imports`` the import statements of its functions that it certainly comes to, as (module, line)."""
+    """The start of the plug-ins, step by step."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._gates = VersionGates(program, program.environment, first_call=True)
         self._entered: set[tuple[str, int, str]] = set()
         self._depth = 0
-        self.loaded: set[str] = set()
-        self.imports: set[tuple[str, int]] = set()
+        self._stage: Stage
+        self.stages: list[Stage] = []
 
-    def enter(self, points: Iterable[EntryPoint]) -> None:
-        """Load entry points as vLLM does."""
-        for point in points:
+    @property
+    def loaded(self) -> frozenset[str]:
+        """The modules that every launch comes to."""
+        return frozenset(name for stage in self.stages for name in stage.loaded)
+
+    def enter(self, point: EntryPoint) -> None:
+        """Follow an entry point as vLLM, the console or Python itself does."""
+        if point.group == STARTUP_GROUP:
+            # ``site`` prints what a line of a ``.pth`` file or ``sitecustomize`` raises, and Python starts without it
+            self._begin(point, caught=True)
             self.load(point.module)
-            module = self._program.module(point.module)
-            if not point.attribute or not module.has_source:
-                continue
-            only = self._program.resolver.dotted(module, point.attribute).only
-            if only is not None and isinstance(only.facts, FunctionFacts) and self._is_plugin(only.module):
-                result = self._call(self._program.module(only.module), only.facts, {})
-                if isinstance(result, str):
-                    self.load(result.rpartition(".")[0])
+        elif point.group == SCRIPTS_GROUP:
+            if point.name == _SCRIPT:
+                first = self._begin(point, caught=False)
+                self.load(point.module)
+                self._begin(point, caught=False, before=(first,))
+                self._call_point(point)
+        else:
+            entering = plugin_loading(self._program).groups.get(point.group)
+            if entering is None or not entering.takes(point, self._program.environment):
+                return
+            first = self._begin(point, entering.load_caught, variable=entering.allowed)
+            self.load(point.module)
+            second = self._begin(point, entering.call_caught, (first,), entering.allowed)
+            result = self._call_point(point)
+            if entering.names_class and isinstance(result, str):
+                self._begin(point, False, (first, second), entering.allowed)
+                self.load(result.rpartition(".")[0])
+
+    def _begin(
+        self, point: EntryPoint, caught: bool, before: tuple[Stage, ...] = (), variable: str | None = None
+    ) -> Stage:
+        self._stage = Stage(point, caught, before, variable)
+        self._entered.clear()
+        self.stages.append(self._stage)
+        return self._stage
+
+    def _call_point(self, point: EntryPoint) -> object:
+        module = self._program.module(point.module)
+        if not point.attribute or not module.has_source:
+            return None
+        only = self._program.resolver.dotted(module, point.attribute).only
+        if only is None or not isinstance(only.facts, FunctionFacts) or not self._is_plugin(only.module):
+            return None
+        return self._call(self._program.module(only.module), only.facts, {})
 
     def load(self, name: str) -> None:
         """``import name``: the packages above it first."""
@@ -60,12 +117,12 @@ class PluginRun:
         return self._program.finder.is_plugin(name)
 
     def _load(self, name: str) -> None:
-        if name in self.loaded or not self._is_plugin(name) or self._depth > _DEEPEST * 4:
+        if name in self._stage.loaded or not self._is_plugin(name) or self._depth > _DEEPEST * 4:
             return
         module = self._program.module(name)
         if not module.has_source:
             return
-        self.loaded.add(name)
+        self._stage.loaded.add(name)
         self._depth += 1
         namespace = self._program.resolver.namespace(module)
         for item, certain in namespace.imports if namespace is not None else ():
@@ -97,7 +154,7 @@ class PluginRun:
     def _call(self, module: Module, facts: FunctionFacts, names: dict[str, object]) -> object:
         """Run a function; the text that it returns, if it does."""
         key = (module.name, facts.line, repr(sorted((name, str(value)) for name, value in names.items())))
-        if key in self._entered or len(self._entered) > 2000:
+        if key in self._entered or len(self._entered) > _MOST_CALLS:
             return None
         self._entered.add(key)
         function = self._gates.function(module, facts)
@@ -112,6 +169,7 @@ class PluginRun:
     def _body(self, module: Module, body: Sequence[ast.stmt], names: dict[str, object]) -> tuple[bool, object]:
         """Run statements; whether the end is certainly reached, and what is returned."""
         for statement in body:
+            self._comes_to(module, statement)
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self._imports(module, statement, names)
             elif isinstance(statement, ast.Return):
@@ -143,8 +201,18 @@ class PluginRun:
                 return False, None
         return True, None
 
+    def _comes_to(self, module: Module, statement: ast.stmt) -> None:
+        """Note the lines that run whenever a statement is come to: all of a plain one, the head of a compound one."""
+        last = statement.end_lineno or statement.lineno
+        if isinstance(statement, (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            last = statement.lineno
+        elif isinstance(statement, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
+            last = max(statement.lineno, statement.body[0].lineno - 1)
+        elif isinstance(statement, ast.Match):
+            last = statement.subject.end_lineno or statement.lineno
+        self._stage.lines.update((module.name, line) for line in range(statement.lineno, last + 1))
+
     def _imports(self, module: Module, node: ast.Import | ast.ImportFrom, names: dict[str, object]) -> None:
-        self.imports.add((module.name, node.lineno))
         for alias in node.names:
             if isinstance(node, ast.Import):
                 self.load(alias.name)
@@ -196,14 +264,16 @@ def _may_leave(statement: ast.stmt) -> bool:
 def start_of_plugins(program: Program) -> PluginRun | None:
     """What every launch runs of the plug-ins; None where nothing says how a plug-in is entered, so that who loads its
     modules is not known."""
-    points = [point for point in program.tree.entry_points if _is_entered_by_vllm(point)]
+    points = [point for point in program.tree.entry_points if _is_of_vllm(point)]
     points = [point for point in points if program.finder.is_plugin(point.module)]
     if not points:
         return None
     run = PluginRun(program)
-    run.enter(points)
+    for point in points:
+        run.enter(point)
     return run
 
 
-def _is_entered_by_vllm(point: EntryPoint) -> bool:
-    return point.group.startswith("vllm.") or (point.group == "console_scripts" and "vllm" in point.name)
+def _is_of_vllm(point: EntryPoint) -> bool:
+    """Whether an entry point says how the code is entered in a launch of vLLM, be it not in every one."""
+    return point.group.startswith("vllm.") or (point.group == SCRIPTS_GROUP and _SCRIPT in point.name)

@@ -5,7 +5,8 @@ Only what came after Python 3.9 is looked for: no supported vLLM runs on anythin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from preflight.syntax.fixes import LineIndex
@@ -31,6 +32,19 @@ class Feature:
     @property
     def since_text(self) -> str:
         return f"{self.since[0]}.{self.since[1]}"
+
+
+_SPACE = r"(?:[\s\\]|#[^\n]*)*"
+#: what stands somewhere in every text that has syntax of a version; other versions leave no such sign
+_SIGNS = {
+    (3, 10): re.compile(r"^\s*match\b|:=", re.MULTILINE),
+    (3, 11): re.compile(rf"\bexcept{_SPACE}\*|(?:[\[:]|[\[\]][^\[\]]*,){_SPACE}\*(?!\s*,|\*)"),
+}
+
+
+def may_need(text: str, versions: Iterable[tuple[int, int]]) -> bool:
+    """Whether a text may hold syntax that came with one of these versions; quick, and mostly right where it is no."""
+    return any(version not in _SIGNS or _SIGNS[version].search(text) is not None for version in versions)
 
 
 def features_of(text: str) -> list[Feature]:

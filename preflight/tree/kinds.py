@@ -11,6 +11,10 @@ PACKAGE = "vllm"
 #: tree is written to: who finds it may see some files of a patch and not the others.
 STORE = ".preflight"
 JOURNAL = "journal.json"
+#: The group of entry points that become commands, and the one that modules are given which Python itself imports when
+#: it starts (module ``site``), in every process.
+SCRIPTS_GROUP = "console_scripts"
+STARTUP_GROUP = "vllm.preflight-startup"
 
 
 class TreeKind(str, Enum):

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from preflight.tree.gather import Given
-from preflight.tree.kinds import EntryPoint
+from preflight.tree.kinds import SCRIPTS_GROUP, STARTUP_GROUP, EntryPoint
 from preflight.tree.paths import is_file, names_in
 from preflight.tree.reading import read_bytes
 
 _BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 #: what Python itself imports when it starts (module ``site``), in every process
 _STARTUP = ("sitecustomize.py", "usercustomize.py")
-#: the group that such modules are given, beside those of entry points
-STARTUP_GROUP = "vllm.preflight-startup"
 _LIMIT = 4 << 20
 
 
@@ -126,7 +124,7 @@ def _of_pyproject(text: str) -> Iterator[EntryPoint]:
         return
     groups = project.get("entry-points", {})
     groups = dict(groups) if isinstance(groups, dict) else {}
-    groups["console_scripts"] = project.get("scripts", {})
+    groups[SCRIPTS_GROUP] = project.get("scripts", {})
     for group, points in groups.items():
         for name, target in points.items() if isinstance(points, dict) else ():
             point = _point(str(group), f"{name} = {target}") if isinstance(target, str) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from preflight.walk.classes import Found, lookup, lookup_after, rebase
 from preflight.walk.nearby import remark
 from preflight.walk.outcomes import Next, Raised, fork, run_arm, settle
-from preflight.walk.stored import UNBUILT, has_name
+from preflight.walk.stored import UNBUILT, has_name, hidden
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     Bound,
@@ -50,9 +50,7 @@ def get(machine: Machine, value: Value, name: str) -> Value:
         if machine.is_past(name):
             return machine.unknown(f"the attribute {name} that is missing")
         # a class looks its attributes up itself: the fault is where it was asked, not in its lookup
-        raise Raised(
-            tuple(replace(exit, place=machine.place(), trail=machine.trail()) for exit in raised.exits)
-        ) from None
+        raise Raised(tuple(replace(exit, place=machine.place(), way=machine.way()) for exit in raised.exits)) from None
     if found is None:
         if machine.is_past(name):
             return machine.unknown(f"the attribute {name} that is missing")
@@ -202,7 +200,9 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
         if has_name(value, name):
             return machine.unknown(UNBUILT)
     elif value.loose and not ("lacks" in cls.notes and cls.notes["lacks"](name)):
-        return Perhaps(machine.unknown(value.loose))
+        why = hidden(value.loose, name)
+        if why:
+            return Perhaps(machine.unknown(why))
     gap = cls.gap()
     if gap:
         return Perhaps(machine.unknown(f"not all attributes of {cls.name} are known: {gap}"))
@@ -211,10 +211,8 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
 
 def _namespace(machine: Machine, value: Instance | Class) -> Value:
     """``__dict__``: a copy, which writes back what is put into it or taken out."""
-    made = machine.strings({name: item for name, item in value.content.items() if not isinstance(item, Perhaps)})
+    made = machine.strings(value.content)
     made.loose = value.loose
-    if any(isinstance(item, Perhaps) for item in value.content.values()):
-        made.loose = "some attributes may not be set"
     made.owner = value if isinstance(value, Instance) else None
     return made
 

@@ -87,9 +87,17 @@ def call(machine: Machine, callee: Value, arguments: list[Value], keywords: dict
     return not_walked(machine, f"calling {callee!r} is not modelled", arguments, keywords)
 
 
-def not_walked(machine: Machine, reason: str, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    """The result of a call into code that is not walked."""
-    machine.escape([*arguments, *keywords.values()], reason)
+def not_walked(
+    machine: Machine,
+    reason: str,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+    names: frozenset[str] | None = None,
+) -> Value:
+    """The result of a call into code that is not walked; ``names``: the attributes that it sets, where they are
+    known.
+    """
+    machine.escape([*arguments, *keywords.values()], reason, names=names)
     machine.may_raise(reason)
     return machine.unknown(reason)
 
@@ -133,7 +141,11 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
         return _not_entered(machine, function, arguments, keywords)
     if machine.state.arms and _repeats(machine, function, arguments):
         # under a condition that is not known it may never end; what comes of the other arm decides
-        return not_walked(machine, f"{function.qualname} calls itself with the same arguments", arguments, keywords)
+        reason = f"{function.qualname} calls itself with the same arguments"
+        if any(frame.name.endswith(".__getattribute__") for frame in machine.frames):
+            machine.may_raise(reason)  # reading an attribute changes nothing
+            return machine.unknown(reason)
+        return not_walked(machine, reason, arguments, keywords)
     scope = scope_of(function)
     frame = Frame(
         "function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh()

@@ -11,7 +11,7 @@ from preflight.walk.derived import Derived
 from preflight.walk.frames import Frame, scan
 from preflight.walk.nearby import remark
 from preflight.walk.outcomes import fork
-from preflight.walk.stored import UNBUILT, has_name
+from preflight.walk.stored import UNBUILT, has_name, hidden
 from preflight.walk.truth import Truth, known, unite
 from preflight.walk.values import (
     Bound,
@@ -214,7 +214,7 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
     if members is None:
         return Truth.MAYBE
     answer = Truth.YES
-    for member in members:
+    for member in sorted(members):
         found = lookup(actual, member)
         if found.value is not None and not (isinstance(found.value, Const) and found.value.value is None):
             continue
@@ -225,14 +225,17 @@ def _satisfies(machine: Machine, actual: Class, protocol: Class, value: Value | 
         if isinstance(value, Class) and machine.find(value, member) is not None:
             continue
         if not found.sure or (
-            isinstance(value, Instance) and value.loose and (value.loose is not UNBUILT or has_name(value, member))
+            isinstance(value, Instance)
+            and hidden(value.loose, member)
+            and (value.loose is not UNBUILT or has_name(value, member))
         ):
             answer = Truth.MAYBE
             continue
         if isinstance(value, Instance) and lookup(actual, "__getattr__").value is not None:
             return Truth.MAYBE
-        if actual.node is not None:
-            remark(machine.remarks, actual, member)
+        asked = value if isinstance(value, Class) else actual
+        if asked.node is not None:
+            remark(machine.remarks, asked, member)
         return Truth.NO
     return answer
 

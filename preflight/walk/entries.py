@@ -136,3 +136,7 @@ class WithEntries:
     def lacks(self, module: str, name: str) -> bool:
         """As the world says."""
         return self._world.lacks(module, name)
+
+    def stores(self, name: str) -> frozenset[str] | None:
+        """As the world says."""
+        return self._world.stores(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from preflight.walk.classes import class_of, lookup
 from preflight.walk.derived import Derived
 from preflight.walk.hashing import Unhashed, key_of
+from preflight.walk.stored import hidden
 from preflight.walk.truth import Truth, both, known, unite
 from preflight.walk.values import (
     NONE,
@@ -260,7 +261,7 @@ def contains(machine: Machine, container: Value, item: Value) -> Truth:
             return Truth.NO if not container.content and not container.loose else Truth.MAYBE
         entry = container.content.get(key)
         if entry is None:
-            return Truth.MAYBE if container.loose else Truth.NO
+            return Truth.MAYBE if hidden(container.loose, key) else Truth.NO
         inner = entry[1] if isinstance(entry, tuple) else entry
         return Truth.MAYBE if isinstance(inner, Perhaps) else Truth.YES
     if isinstance(container, Seq):

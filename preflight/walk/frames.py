@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from preflight.walk.values import Class, Function, ModuleValue, Store, Value
+from preflight.walk.values import Class, Function, Host, ModuleValue, Store, Value
 
 if TYPE_CHECKING:
     from preflight.walk.outcomes import Condition
@@ -83,102 +84,134 @@ class Scope:
     generator: bool = False
 
 
-class _Scan(ast.NodeVisitor):
-    """Collects the bindings of one body, without going into bodies inside it."""
-
-    def __init__(self) -> None:
-        self.scope = Scope()
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self.scope.bound.add(node.id)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.scope.bound.add(node.name)
-        for expression in (
-            *node.decorator_list,
-            *node.args.defaults,
-            *(d for d in node.args.kw_defaults if d is not None),
-        ):
-            self.visit(expression)
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.scope.bound.add(node.name)
-        for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-            self.visit(expression)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        for expression in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
-            self.visit(expression)
-
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        self.visit(node.generators[0].iter)
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
-                self.scope.bound.add(inner.target.id)
-
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
-
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self.scope.bound.add(alias.asname or alias.name.split(".")[0])
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            self.scope.bound.add(alias.asname or alias.name)
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.scope.bound.add(node.name)
-        self.generic_visit(node)
-
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        if node.name:
-            self.scope.bound.add(node.name)
-        self.generic_visit(node)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.scope.bound.add(node.name)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        if node.rest:
-            self.scope.bound.add(node.rest)
-        self.generic_visit(node)
-
-    def visit_Global(self, node: ast.Global) -> None:
-        self.scope.globals.update(node.names)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
-        self.scope.nonlocals.update(node.names)
-
-    def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> None:
-        self.scope.generator = True
-        self.generic_visit(node)
-
-    visit_YieldFrom = visit_Yield
-
-
-def scan(body: list[ast.stmt]) -> Scope:
-    """The scope of a body of statements."""
-    visitor = _Scan()
-    for statement in body:
-        visitor.visit(statement)
-    scope = visitor.scope
+def scan(body: Sequence[ast.AST]) -> Scope:
+    """The scope of a body of statements, without those of bodies inside it."""
+    scope = Scope()
+    todo: list[Host] = list(body)
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            if type(node.ctx) is not ast.Load:
+                scope.bound.add(node.id)
+            continue
+        special = _SPECIAL.get(kind)
+        if special is not None:
+            special(scope, node, todo)
+            continue
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                todo += value
+            elif isinstance(value, ast.AST):
+                todo.append(value)
     scope.bound -= scope.globals | scope.nonlocals
     return scope
 
 
+def _nothing(scope: Scope, node: Host, todo: list[Host]) -> None:
+    """Neither binds a name nor holds what does."""
+
+
+def _signature(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
+def _function(scope: Scope, node: ast.FunctionDef | ast.AsyncFunctionDef, todo: list[Host]) -> None:
+    scope.bound.add(node.name)
+    todo += [*node.decorator_list, *_signature(node.args)]
+
+
+def _class(scope: Scope, node: ast.ClassDef, todo: list[Host]) -> None:
+    scope.bound.add(node.name)
+    todo += [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+
+
+def _lambda(scope: Scope, node: ast.Lambda, todo: list[Host]) -> None:
+    todo += _signature(node.args)
+
+
+def _comprehension(
+    scope: Scope, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, todo: list[Host]
+) -> None:
+    todo.append(node.generators[0].iter)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
+            scope.bound.add(inner.target.id)
+
+
+def _import(scope: Scope, node: ast.Import, todo: list[Host]) -> None:
+    scope.bound.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
+
+
+def _import_from(scope: Scope, node: ast.ImportFrom, todo: list[Host]) -> None:
+    scope.bound.update(alias.asname or alias.name for alias in node.names)
+
+
+def _handler(scope: Scope, node: ast.ExceptHandler, todo: list[Host]) -> None:
+    if node.name:
+        scope.bound.add(node.name)
+    todo += [node.type, *node.body]
+
+
+def _match_as(scope: Scope, node: ast.MatchAs, todo: list[Host]) -> None:
+    if node.name:
+        scope.bound.add(node.name)
+    todo.append(node.pattern)
+
+
+def _match_star(scope: Scope, node: ast.MatchStar, todo: list[Host]) -> None:
+    if node.name:
+        scope.bound.add(node.name)
+
+
+def _match_mapping(scope: Scope, node: ast.MatchMapping, todo: list[Host]) -> None:
+    if node.rest:
+        scope.bound.add(node.rest)
+    todo += [*node.keys, *node.patterns]
+
+
+def _global(scope: Scope, node: ast.Global, todo: list[Host]) -> None:
+    scope.globals.update(node.names)
+
+
+def _nonlocal(scope: Scope, node: ast.Nonlocal, todo: list[Host]) -> None:
+    scope.nonlocals.update(node.names)
+
+
+def _yield(scope: Scope, node: ast.Yield | ast.YieldFrom, todo: list[Host]) -> None:
+    scope.generator = True
+    todo.append(node.value)
+
+
+_SPECIAL: dict[type, Callable[[Scope, Host, list[Host]], None]] = {
+    type(None): _nothing,
+    str: _nothing,
+    ast.Constant: _nothing,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Lambda: _lambda,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.ExceptHandler: _handler,
+    ast.MatchAs: _match_as,
+    ast.MatchStar: _match_star,
+    ast.MatchMapping: _match_mapping,
+    ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+}
+
+
 def scan_function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Scope:
     """The scope of a function, its parameters among the bound names."""
-    if isinstance(node, ast.Lambda):
-        visitor = _Scan()
-        visitor.visit(node.body)
-        scope = visitor.scope
-    else:
-        scope = scan(node.body)
+    scope = scan([node.body] if isinstance(node, ast.Lambda) else node.body)
     arguments = node.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
         if argument is not None:

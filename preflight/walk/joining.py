@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from preflight.walk.stored import both
 from preflight.walk.values import MOST_OPTIONS, Bound, Const, External, Host, OneOf, Perhaps, Seq, Unknown, Value
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def join_contents(
     machine: Machine, left: Host, left_loose: str | None, right: Host, right_loose: str | None, why: str
 ) -> tuple[Any, str | None]:
     """The content of a store, and why it is loose, after one of two arms."""
-    loose = left_loose or right_loose
+    loose = both(left_loose, right_loose)
     if isinstance(left, list):
         if len(left) != len(right):
             return [], loose or why

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,12 +29,11 @@ from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised
 from preflight.walk.repeats import Repeats
 from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
-from preflight.walk.truth import Truth
+from preflight.walk.stored import Lent, both
 from preflight.walk.values import (
     Class,
     Const,
     Function,
-    Host,
     Instance,
     Map,
     ModuleValue,
@@ -118,10 +116,16 @@ class Machine:
     # --- budget and places ---
 
     def step(self) -> None:
-        self.steps += 1
+        """One more piece of code is walked."""
+        self.steps = steps = self.steps + 1
+        if steps > self.last or not steps & 1023:
+            self.check()
+
+    def check(self) -> None:
+        """Raises GaveUp where the budget is spent."""
         if self.steps > self.last:
             raise GaveUp("walk-budget", f"the walk was ended after {self.limits.steps} steps", self.place())
-        if not self.steps & 1023 and time.thread_time() > self.end:
+        if time.thread_time() > self.end:
             raise GaveUp("walk-time", f"the walk was ended after {self.limits.seconds:g} seconds", self.place())
 
     def spent(self) -> bool:
@@ -232,7 +236,7 @@ class Machine:
             if frame.kind != "comprehension":
                 break
         return Exit(
-            error, cls, message, self.place(), self.trail(), conditions, values, missing, self._waiting(), weighed
+            error, cls, message, self.place(), self.way(), conditions, values, missing, self._waiting(), weighed
         )
 
     def _waiting(self) -> frozenset[tuple[str, str]]:
@@ -248,12 +252,14 @@ class Machine:
                 found.add((caller.path, caller.name))
         return frozenset(found)
 
-    def trail(self) -> tuple[Step, ...]:
-        """The calls on the way here, outermost first."""
+    def way(self) -> tuple[tuple[str, ast.AST, str], ...]:
+        """The calls on the way here, outermost first, as an exit keeps them."""
         return tuple(
-            Step(frame.path, frame.line, frame.name)
-            for frame in self.frames
-            if frame.kind != "comprehension" and frame.node is not None
+            [
+                (frame.module.file, frame.node, frame.name)
+                for frame in self.frames
+                if frame.kind != "comprehension" and frame.node is not None
+            ]
         )
 
     def note_possible(self, exits: tuple[Exit, ...]) -> None:
@@ -263,7 +269,7 @@ class Machine:
     def may_raise(self, reason: str) -> None:
         """Something that is not known happens here; a ``try`` around it may have to catch what it raises."""
         if self.state.tries and len(self.state.pendings) < self.limits.waiting:
-            exit = Exit(self.unknown(reason), None, None, self.place(), self.trail())
+            exit = Exit(self.unknown(reason), None, None, self.place(), self.way())
             self.pend(Raise((exit,)))
 
     def pend(self, outcome: Outcome) -> None:
@@ -276,11 +282,14 @@ class Machine:
 
     # --- unknowns that spread ---
 
-    def escape(self, values: list[Value], reason: str, *, deep: bool = False) -> None:
+    def escape(
+        self, values: list[Value], reason: str, *, deep: bool = False, names: frozenset[str] | None = None
+    ) -> None:
         """``values`` are given to code that is not walked and may change them.
 
         A library changes containers, and adds to objects, but knows no attribute of a class of the tree: what they hold
-        stays known. Code of the tree that is not entered may change everything it can reach (``deep``).
+        stays known; ``names`` are the attributes it may add, where they are known. Code of the tree that is not entered
+        may change everything it can reach (``deep``).
         """
         seen: set[int] = set()
         todo = list(values)
@@ -308,7 +317,8 @@ class Machine:
             ):
                 if deep:
                     todo += [item.value if isinstance(item, Perhaps) else item for item in value.content.values()]
-                self.loosen(value, reason, clear=deep)
+                lent = reason if names is None else Lent(reason, names)
+                self.loosen(value, reason if deep else both(lent, value.loose) or reason, clear=deep)
             elif isinstance(value, Frame) and deep:
                 todo += value.content.values()
                 self.loosen(value, reason, clear=True)
@@ -327,70 +337,29 @@ class Machine:
         if clear:
             store.content = [] if isinstance(store.content, list) else {}
 
-    # --- the one way to each operation ---
+    # --- the one way to each operation: functions of other modules, which a walk asks for millions of times ---
 
-    def evaluate(self, node: ast.expr) -> Value:
-        return expressions.evaluate(self, node)
-
-    def execute(self, body: list[ast.stmt]) -> Outcome:
-        return statements.execute(self, body)
-
-    def store(self, target: ast.expr, value: Value) -> None:
-        naming.store(self, target, value)
-
-    def enter(self, manager: Value) -> Value:
-        return statements.enter(self, manager)
-
-    def leave(self, manager: Value, details: list[Value]) -> Value:
-        return statements.leave(self, manager, details)
+    evaluate = expressions.evaluate
+    execute = statements.execute
+    store = naming.store
+    enter = statements.enter
+    leave = statements.leave
+    get = attributes.get
+    find = attributes.find
+    assign = attributes.assign
+    class_of = classes.class_of
+    is_instance = classes.is_instance
+    catches = tries.matches
+    truth = equality.truth
+    equal = equality.equal
+    iterate = iteration.iterate
+    items = iteration.items
+    text = texts.text
+    host = iteration.host
+    value = iteration.value
 
     def call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value] | None = None) -> Value:
         return calls.call(self, callee, arguments, keywords or {})
-
-    def get(self, value: Value, name: str) -> Value:
-        """``value.name``; raises ``Raised`` with AttributeError where it surely is not there."""
-        return attributes.get(self, value, name)
-
-    def find(self, value: Value, name: str) -> Value | None:
-        """``value.name``, or None where it surely is not there."""
-        return attributes.find(self, value, name)
-
-    def assign(self, value: Value, name: str, item: Value) -> None:
-        attributes.assign(self, value, name, item)
-
-    def class_of(self, value: Value) -> Class | None:
-        return classes.class_of(self, value)
-
-    def is_instance(self, value: Value, cls: Value) -> Truth:
-        return classes.is_instance(self, value, cls)
-
-    def catches(self, exit: Exit, wanted: Value) -> Truth:
-        """Whether a handler for ``wanted`` catches an exception."""
-        return tries.matches(self, exit, wanted)
-
-    def truth(self, value: Value) -> Truth:
-        return equality.truth(self, value)
-
-    def equal(self, left: Value, right: Value) -> Truth:
-        return equality.equal(self, left, right)
-
-    def iterate(self, value: Value) -> Iterator[Value]:
-        return iteration.iterate(self, value)
-
-    def items(self, value: Value) -> list[Value] | None:
-        return iteration.items(self, value)
-
-    def text(self, value: Value) -> str | None:
-        """``str(value)`` where it is known."""
-        return texts.text(self, value)
-
-    def host(self, value: Value) -> Host:
-        """The host object of a wholly known value; raises ``NotConcrete`` otherwise."""
-        return iteration.host(self, value)
-
-    def value(self, thing: Host, origin: str | None = None) -> Value:
-        """The walk's value of a host object; containers are copied, each part knows its origin."""
-        return iteration.value(self, thing, origin)
 
 
 def place_of(path: str, node: ast.AST | None) -> Place:

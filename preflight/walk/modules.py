@@ -55,6 +55,12 @@ class World(Protocol):
         """The module and name that ``from module import name`` leads to, where ``module`` loads its names lazily."""
         ...
 
+    def stores(self, name: str) -> frozenset[str] | None:
+        """The attributes that the library's class or function may set on objects it is given; None where that is not
+        known.
+        """
+        ...
+
 
 @dataclass(slots=True)
 class Body:

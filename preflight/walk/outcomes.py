@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preflight.model import Step
+from preflight.walk.frames import line_of
 from preflight.walk.joining import join, join_contents
 from preflight.walk.state import Delta, Pending, copied
 from preflight.walk.values import Class, Place, Value
@@ -41,7 +42,8 @@ class Exit:
     cls: Class | None
     message: str | None
     place: Place
-    trail: tuple[Step, ...]
+    #: the calls on the way here, outermost first: file, the piece of code that was being walked, function
+    way: tuple[tuple[str, ast.AST, str], ...]
     conditions: tuple[Condition, ...] = ()
     #: what the message or the missing attribute was about: (text, value)
     values: tuple[tuple[str, Value], ...] = ()
@@ -51,6 +53,11 @@ class Exit:
     waiting: frozenset[tuple[str, str]] = frozenset()
     #: the assumptions about the machine that decided something in the function that raises
     weighed: frozenset[str] = frozenset()
+
+    @property
+    def trail(self) -> tuple[Step, ...]:
+        """The calls on the way here, as a report has them; of most exceptions nobody asks."""
+        return tuple(Step(path, line_of(node), name) for path, node, name in self.way)
 
 
 class Raised(Exception):

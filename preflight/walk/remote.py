@@ -69,6 +69,10 @@ class WithRemote:
         """As the world says."""
         return self._world.lacks(module, name)
 
+    def stores(self, name: str) -> frozenset[str] | None:
+        """As the world says."""
+        return self._world.stores(name)
+
 
 def package_of(folder: str) -> str:
     """The name of a checkpoint's package."""

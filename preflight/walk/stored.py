@@ -4,10 +4,37 @@ from __future__ import annotations
 
 import ast
 
-from preflight.walk.values import Class, Instance
+from preflight.walk.values import Class, Host, Instance
 
 #: why such an object is loose
 UNBUILT = "the constructor of this model is not walked"
+
+
+class Lent(str):
+    """Why an object is loose that a library was given: it may have got attributes of these ``names``, and no others."""
+
+    names: frozenset[str]
+
+    def __new__(cls, reason: str, names: frozenset[str]) -> Lent:
+        made = super().__new__(cls, reason)
+        made.names = names
+        return made
+
+
+def hidden(loose: str | None, name: Host) -> str | None:
+    """Why something that is ``loose`` may hold more than is known under ``name``; None where it surely does not."""
+    return None if isinstance(loose, Lent) and name not in loose.names else loose
+
+
+def both(left: str | None, right: str | None) -> str | None:
+    """Why something is loose that is so for two reasons."""
+    if isinstance(left, Lent) and isinstance(right, Lent):
+        return Lent(left, left.names | right.names)
+    if isinstance(left, Lent):
+        return right or left
+    return left or right
+
+
 #: calls on ``self`` that bind an attribute whose name is an argument
 _BINDERS = ("setattr", "register_buffer", "register_parameter", "add_module", "register_module")
 

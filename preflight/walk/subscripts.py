@@ -10,6 +10,7 @@ from preflight.walk.classes import class_of, lookup
 from preflight.walk.derived import Derived
 from preflight.walk.hashing import Unhashed, key_of
 from preflight.walk.operands import distribute
+from preflight.walk.stored import both, hidden
 from preflight.walk.texts import text
 from preflight.walk.values import (
     Bound,
@@ -87,20 +88,22 @@ def get_item(machine: Machine, owner: Value, key: Value) -> Value:
 
 def _map_item(machine: Machine, owner: Map, key: Value) -> Value:
     try:
-        entry = owner.content.get(key_of(machine, key))
+        hashed = key_of(machine, key)
     except Unhashed:
         machine.may_raise("which key is read is not known")
         if not owner.content and not owner.loose and owner.factory is None and owner.kind.native is dict:
             machine.fail("KeyError", "the dict is empty")
         return machine.unknown("which key is read is not known")
+    entry = owner.content.get(hashed)
     if entry is None:
         if owner.factory is not None and not owner.loose:
             made = machine.call(owner.factory, [])
             store_item(machine, owner, key, made)
             return made
-        if owner.loose:
-            machine.may_raise(owner.loose)
-            return machine.unknown(owner.loose)
+        why = hidden(owner.loose, hashed)
+        if why:
+            machine.may_raise(why)
+            return machine.unknown(why)
         machine.fail("KeyError", text(machine, key, quoted=True) or "?", values=(("the key", key),))
     if isinstance(entry[1], Perhaps):
         machine.may_raise("whether the key is there is not known")
@@ -245,9 +248,8 @@ def write_back(machine: Machine, changed: Map) -> None:
     if owner is None:
         return
     machine.state.touch(owner)
-    kept = {name: value for name, value in owner.content.items() if isinstance(value, Perhaps)}
-    owner.content = kept | {str(name): entry for name, (_key, entry) in changed.content.items()}
-    owner.loose = owner.loose or changed.loose
+    owner.content = {str(name): entry for name, (_key, entry) in changed.content.items()}
+    owner.loose = both(owner.loose, changed.loose)
 
 
 def store_item(machine: Machine, owner: Map, key: Value, value: Value) -> None:

@@ -41,6 +41,10 @@ class Texts:
         """Texts load nothing lazily."""
         return None
 
+    def stores(self, name: str) -> frozenset[str] | None:
+        """Of what is no text nothing is known."""
+        return None
+
 
 #: modules of the standard library that are plain enough to be walked: the tree's parser derives from this one
 #: and then the parts of transformers that are walked: what makes a config; everything else of it is a library
@@ -64,6 +68,7 @@ class ProgramWorld:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._trees: dict[str, SourceModule | str | None] = {}
+        self._stores: dict[str, frozenset[str] | None] = {}
 
     def walked(self, name: str) -> bool:
         """vLLM is walked; of transformers only configuration files."""
@@ -93,6 +98,21 @@ class ProgramWorld:
             return None
         only = self._program.resolve(module, name).only
         return (only.module, only.name) if only is not None and only.module != module else None
+
+    def stores(self, name: str) -> frozenset[str] | None:
+        """What a class or function of transformers sets on others' objects: what the texts of its module, and of those
+        that this one imports, have such assignments of.
+        """
+        from preflight.walk.lending import stored_by
+
+        if name.partition(".")[0] != "transformers":
+            return None
+        owner = name.rpartition(".")[0]
+        home = self.home(owner, name.rpartition(".")[2])
+        module = home[0] if home is not None else owner
+        if module not in self._stores:
+            self._stores[module] = stored_by(self._program, module, self.walked)
+        return self._stores[module]
 
     def find(self, name: str) -> SourceModule | str | None:
         """The module out of the tree; a reason where it is compiled or cannot be read."""

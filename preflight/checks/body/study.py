@@ -57,6 +57,11 @@ class ImportProblem:
         """Whether a handler around the import catches that."""
         return self.moment.catches(self.error)
 
+    @property
+    def line(self) -> int:
+        """Where the statement begins."""
+        return self.item.statement_line
+
 
 @dataclass(frozen=True, slots=True)
 class NameProblem:
@@ -71,6 +76,21 @@ class NameProblem:
     local: bool
     bound: bool
     typing: bool
+
+    @property
+    def error(self) -> type[Exception]:
+        """What it raises."""
+        return UnboundLocalError if self.local else NameError
+
+    @property
+    def caught(self) -> Truth:
+        """Whether a handler around the place catches that."""
+        return self.moment.catches(self.error)
+
+    @property
+    def line(self) -> int:
+        """Where it is read."""
+        return self.node.lineno
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,11 @@ class AttributeProblem:
     def caught(self) -> Truth:
         """Whether a handler around the place catches an AttributeError."""
         return self.moment.catches(AttributeError)
+
+    @property
+    def line(self) -> int:
+        """Where it is read."""
+        return self.node.lineno
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +163,7 @@ class _Reader:
         self._names: list[NameProblem] = []
         self._attributes: list[AttributeProblem] = []
         self._resolved: dict[str, Missing | None] = {}
+        self._tests: dict[ast.expr, Truth] = {}
         self._items: dict[tuple[int, str, str], Import] = {}
         self._scopes: Scopes
 
@@ -195,7 +221,10 @@ class _Reader:
     # -- what the flow asks and tells ------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Truth:
-        return self._program.resolver.test(self._module, node)
+        answer = self._tests.get(node)
+        if answer is None:
+            answer = self._tests[node] = self._program.resolver.test(self._module, node)
+        return answer
 
     def star(self, node: ast.ImportFrom) -> Iterable[str] | None:
         _, names, reason = self._program.resolver.star(self._module, self._item(node, node.names[0]))

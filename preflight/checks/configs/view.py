@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from preflight.checks.inference.bodies import Body
     from preflight.program import Module, Program
 
+#: an attribute of a config, by the usual names of one
+_READ = re.compile(rb"(?<![\w#])(?:\w+\.)*(?:\w*_)?config\.[a-z]\w*(?!\w|\()")
+
 
 class View:
     """What the checks of one run share."""
@@ -49,6 +52,11 @@ class View:
             return frozenset(range(1, count + 1)) - change_of(data, released).kept
         new = self._states.get(path) in (FileState.ADDED, FileState.OVERLAY)
         return frozenset(range(1, count + 1)) if new and self.context.tree.reference is not None else None
+
+    def reads_a_config(self, path: str, lines: frozenset[int] | None) -> bool:
+        """Whether a file reads an attribute of something called a config, in some of its lines."""
+        text = self.context.sources.get(path).data.splitlines()
+        return any(_READ.search(line) for number, line in enumerate(text, 1) if lines is None or number in lines)
 
     def released_has(self, path: str, name: str, before: bytes) -> bool:
         """Whether the release's own file has a name behind what a pattern finds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 #: the names that imports in functions bind: to a module, or to a name of one
 Imported = dict[str, tuple[str, str | None]]
+#: an attribute of something else than the own object gets a value
+SETS = re.compile(rb"^[ \t]*(?!self\.|cls\.)[A-Za-z_][\w.]*\.\w+[ \t]*=(?!=)|\bsetattr\(", re.MULTILINE)
+#: the same wherever it stands, and more
+_ANY = re.compile(rb"(?<!\bself)(?<!\bcls)\.\w+[ \t]*=(?!=)|\bsetattr\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -50,7 +55,8 @@ class MonkeyPatch:
 
 def patches_beside(context: Context, program: Program) -> Iterator[MonkeyPatch]:
     """The patches that the code beside the tree makes, those left out that stand behind a test which does not hold."""
-    paths = frozenset(plugin_paths(context))
+    data = {file.path: file.data for file in context.tree.outside}
+    paths = frozenset(path for path in plugin_paths(context) if _ANY.search(data[path]))
     for subject in Subjects(context, program):
         tree = program.syntax_tree(subject.module) if subject.path in paths else None
         if isinstance(tree, ast.Module):

@@ -15,6 +15,7 @@ from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library.paths import path_attribute
 from preflight.walk.library.registry import pure
+from preflight.walk.stored import hidden
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
@@ -380,11 +381,13 @@ def _get(machine: Machine, value: Map, arguments: list[Value], keywords: dict[st
             "which key is read is not known",
         )
     try:
-        entry = value.content.get(hashing.key_of(machine, key))
+        hashed = hashing.key_of(machine, key)
     except hashing.Unhashed:
         return machine.unknown("which key is read is not known") if value.content or value.loose else default
+    entry = value.content.get(hashed)
     if entry is None:
-        return machine.unknown(value.loose) if value.loose else default
+        why = hidden(value.loose, hashed)
+        return machine.unknown(why) if why else default
     if isinstance(entry[1], Perhaps):
         return operands.join_values(machine, entry[1].value, default)
     return entry[1]

@@ -370,7 +370,8 @@ class Library:
         owner, _, last = callee.name.rpartition(".")
         if owner.startswith("transformers") and (last == "from_config" or last.endswith("Model")):
             machine.doubt("walk-library-model", f"{callee.name} builds modules out of code that is not walked")
-        return not_walked(machine, f"the result of {callee.name} is not known", arguments, keywords)
+        names = machine.modules.world.stores(callee.name)
+        return not_walked(machine, f"the result of {callee.name} is not known", arguments, keywords, names)
 
     def enter(self, machine: Machine, manager: Value) -> Value:
         if isinstance(manager, Const):

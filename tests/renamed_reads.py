@@ -1,0 +1,196 @@
+"""Renamed config reads: of each launch, some reads ``config.X`` that its walk came to, each renamed in turn, must give an
+error at their lines; renamed where the launch does not come, they must give none.
+
+``python -m tests.renamed_reads VERSION[:start:stop:step] [-n READS] [-u UNREAD]`` takes the architectures of a release
+for which the handed cases have configs, and prints what does not agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from preflight.model import Fault, Undecided
+from preflight.program import Program
+from preflight.tree import Tree
+from preflight.walk.expressions import HANDLERS
+from preflight.walk.machine import Machine
+from preflight.walk.values import Value
+from tests.construct_cases import build
+from tests.construct_mutants import at, is_error, mutated, walked
+from tests.walk_cases import CASES, tree_of
+
+#: where the model files of all releases are
+MODELS = "vllm/model_executor/models/"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Read:
+    """One ``config.name`` of a model file: its line, and the columns of the name in bytes."""
+
+    path: str
+    line: int
+    columns: tuple[int, int]
+    name: str
+
+    @property
+    def mutant(self) -> dict[str, Any]:
+        """The read under another name, as the handed mutants have it."""
+        return {
+            "path": self.path,
+            "line": self.line,
+            "columns": self.columns,
+            "was": self.name,
+            "text": f"{self.name}_x",
+        }
+
+
+def read_of(path: str, node: ast.Attribute) -> Read | None:
+    """The read that an attribute expression is, if what it is read from is called a config."""
+    owner = node.value
+    called = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+    if not called.endswith("config") or not isinstance(node.ctx, ast.Load) or node.end_col_offset is None:
+        return None
+    end, line = node.end_col_offset, node.end_lineno or node.lineno
+    return Read(path, line, (end - len(node.attr.encode()), end), node.attr)
+
+
+def reads_in(path: str, text: bytes) -> set[Read]:
+    """All the reads of a file."""
+    found = (read_of(path, node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
+    return {read for read in found if read is not None}
+
+
+@contextmanager
+def recorded(reads: dict[Read, bool]) -> Iterator[None]:
+    """Note the reads of model files that walks come to; whether there was an open condition around them."""
+    handler = HANDLERS[ast.Attribute]
+
+    def noting(machine: Machine, node: ast.Attribute) -> Value:
+        if machine.frame.path.startswith(MODELS):
+            read = read_of(machine.frame.path, node)
+            if read is not None:
+                reads[read] = reads.get(read, True) and machine.state.arms > 0
+        return handler(machine, node)
+
+    HANDLERS[ast.Attribute] = noting
+    try:
+        yield
+    finally:
+        HANDLERS[ast.Attribute] = handler
+
+
+def configs_of(version: str) -> dict[str, dict[str, Any]]:
+    """The configs of the handed cases by architecture: those of the release, or those of the others."""
+    found: dict[str, dict[str, Any]] = {}
+    for other in (version, *(known for known in ("0.33.0", "0.16.0") if known != version)):
+        cases = CASES / f"construct-{other}.json"
+        if cases.exists() and (other == version or not found):
+            for case in json.loads(cases.read_text())["cases"]:
+                if case["verdict"] == "constructs":
+                    found.setdefault(case["architecture"], case["config"])
+        plain = CASES / f"configs-{other}.json"
+        if plain.exists():
+            for architecture, config in json.loads(plain.read_text()).items():
+                found.setdefault(architecture, config)
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said of one rename: ``agrees``, or how it does not."""
+
+    architecture: str
+    read: Read
+    judgement: str
+    items: tuple[Fault | Undecided, ...]
+    seconds: float
+
+
+def judged(
+    tree: Tree, program: Program, config: dict[str, Any], architecture: str, read: Read, *, comes_there: bool
+) -> Said:
+    """Walk the launch with one read renamed."""
+    started = time.process_time()
+    gc.collect()
+    found = walked(tree, program, config, read.mutant, mutated(tree.read(read.path), read.mutant))
+    errors = [item for item in found if is_error(item)]
+    open_questions = [item for item in found if isinstance(item, Undecided) and item.decisive]
+    if comes_there:
+        here = any(at(error, read.mutant) for error in errors)
+        judgement = "agrees" if here else "elsewhere" if errors else "undecided" if open_questions else "missed"
+    else:
+        judgement = "false" if errors else "undecided" if open_questions else "agrees"
+    return Said(architecture, read, judgement, (*errors, *open_questions), time.process_time() - started)
+
+
+def outcomes(version: str, chosen: slice, reads: int, unread: int, only: str | None = None) -> Iterator[Said | str]:
+    """Of each chosen architecture some renames; a sentence for one whose walk has errors of its own."""
+    tree, program = tree_of(version)
+    for architecture, config in list(configs_of(version).items())[chosen]:
+        if only not in (None, architecture):
+            continue
+        gc.collect()
+        came: dict[Read, bool] = {}
+        with recorded(came):
+            built = build(tree, program, config)
+        if built.errors or not built.constructed:
+            yield f"{architecture}: {built.verdict}: " + "; ".join(
+                [f"{one.span.path}:{one.span.line} {one.message[:120]}" for one in built.errors]
+                + [f"{one.id}: {one.message[:120]}" for one in built.open]
+            )
+            continue
+        choice = random.Random(architecture)
+        others = sorted(
+            set().union(*(reads_in(path, tree.read(path)) for path in {read.path for read in came})) - set(came)
+        )
+        for read in choice.sample(sorted(came), min(reads, len(came))):
+            said = judged(tree, program, config, architecture, read, comes_there=True)
+            yield (
+                said
+                if said.judgement == "agrees" or not came[read]
+                else Said(architecture, read, f"open-{said.judgement}", said.items, said.seconds)
+            )
+        for read in choice.sample(others, min(unread, len(others))):
+            yield judged(tree, program, config, architecture, read, comes_there=False)
+
+
+def main() -> None:
+    """Run the renames of a release."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("release", help="VERSION[:start:stop:step] of the architectures")
+    parser.add_argument("-n", type=int, default=1, help="so many reads of an architecture")
+    parser.add_argument("-u", type=int, default=0, help="so many reads that its launch does not come to")
+    parser.add_argument("--only", help="this architecture")
+    parser.add_argument("-v", action="store_true")
+    options = parser.parse_args()
+    version, _, bounds = options.release.partition(":")
+    chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+    counts: Counter[str] = Counter()
+    for said in outcomes(version, chosen, options.n, options.u, options.only):
+        if isinstance(said, str):
+            print("not built:", said)
+            continue
+        counts[said.judgement] += 1
+        if said.judgement != "agrees" or options.v:
+            read = said.read
+            print(f"{said.judgement}: {said.architecture} {read.path}:{read.line} {read.name}, {said.seconds:.1f}s")
+            for item in said.items:
+                place = f"{item.span.path}:{item.span.line}" if isinstance(item, Fault) else f"{item.path}:{item.line}"
+                print(f"   {'error' if isinstance(item, Fault) else item.id}: {place} {item.message[:200]}")
+        sys.stdout.flush()
+    print(version, dict(sorted(counts.items())))
+
+
+if __name__ == "__main__":
+    main()
