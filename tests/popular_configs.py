@@ -233,6 +233,7 @@ POPULAR: dict[str, tuple[Config, tuple[str, ...]]] = {
             attn_logit_softcapping=50.0,
             final_logit_softcapping=30.0,
             head_dim=256,
+            hidden_act="gelu_pytorch_tanh",
             hidden_activation="gelu_pytorch_tanh",
             query_pre_attn_scalar=256,
             sliding_window=4096,

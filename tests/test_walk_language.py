@@ -626,6 +626,10 @@ UNKNOWNS = {
     "items = []\n    for n in u:\n        items.append(n)\n    return items": None,
     "total = 0\n    while u > total:\n        total += 1\n    return 'done'": ["done"],
     "for n in u:\n        raise ValueError(n)\n    return 'empty'": ["empty"],
+    # one of two lists, walked over each
+    "l = [1, 2] if u else [3]\n    t = 0\n    for n in l:\n        t += n\n    return t": [3],
+    "l = [1, 2] if u else [5]\n    for n in l:\n        if n > 1:\n            return n\n    return 0": [2, 5],
+    "l = [1, 2] if u else [5]\n    for n in l:\n        if n > 1:\n            raise ValueError(n)": "raises",
     "return (u or 5) and False": [False],
     "return isinstance(f'{u}', str)": [True],
     "return [1, 2][u]": None,

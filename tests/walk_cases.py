@@ -75,6 +75,10 @@ def say(
         tree, SourceStore(tree), CstParser(), load_rulebook(), (), lambda: program, options, launch, walked_once
     )
     errors, doubts = [], []
+
+    def severity(fault: Fault) -> Severity:
+        return fault.severity or context.rules.by_check(fault.check)[0].severity
+
     walked: Iterable[Any]
     if launch is None or scope is None:
         walked = check_walk(context)
@@ -82,7 +86,7 @@ def say(
         followed = follow(launch, tree, program, assume, scope)
         walked = (followed,) if isinstance(followed, Undecided) else followed.found
     for item in (*check_flags(context), *walked, *(launch.undecided if launch is not None else ())):
-        if isinstance(item, Fault) and item.severity in (None, Severity.ERROR):
+        if isinstance(item, Fault) and severity(item) is Severity.ERROR:
             errors.append(f"{item.span.path}:{item.span.line} {item.message} {[v.value for v in item.values]}")
         elif isinstance(item, Undecided) and item.decisive:
             doubts.append(f"{item.id}: {item.message} ({item.path}:{item.line})")

@@ -199,8 +199,10 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
     if value.loose is UNBUILT:
         if has_name(value, name):
             return machine.unknown(UNBUILT)
-    elif value.loose and (why := hidden(value.loose, name)):
-        return Perhaps(machine.unknown(why))
+    elif value.loose and not ("lacks" in cls.notes and cls.notes["lacks"](name)):
+        why = hidden(value.loose, name)
+        if why:
+            return Perhaps(machine.unknown(why))
     gap = cls.gap()
     if gap:
         return Perhaps(machine.unknown(f"not all attributes of {cls.name} are known: {gap}"))

@@ -24,15 +24,30 @@ from preflight.walk.outcomes import (
     settle,
 )
 from preflight.walk.truth import Truth
-from preflight.walk.values import Perhaps, Store, Unknown, Value
+from preflight.walk.values import OneOf, Perhaps, Store, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
 
 def execute_for(machine: Machine, node: ast.For) -> Outcome:
-    frame = machine.frame
     source = machine.evaluate(node.iter)
+    if not isinstance(source, OneOf):
+        return _over(machine, node, source)
+    # the loop is walked over each of the few values, as if a condition had chosen it
+    machine.arm_ends.append(0)
+    arms: list[Arm] = []
+    try:
+        for option in source.options:
+            machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
+            arms += run_arm(machine, lambda option=option: _over(machine, node, option))
+    finally:
+        machine.arm_ends.pop()
+    return settle(machine, arms, "which of several values is iterated is not known")
+
+
+def _over(machine: Machine, node: ast.For, source: Value) -> Outcome:
+    frame = machine.frame
     frame.node = node.iter
     base = len(machine.state.pendings)
     rounds = 0

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 #: what a loader of another format calls, before it reads any weights, to see whether the model is made for it
 _LOADERS_CHECK = "_verify_model_compatibility"
+#: what the loader is given, in this order; older releases have no prefix
+_GIVEN = ("vllm_config", "model_config", "prefix")
 
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    """``BaseModelLoader.load_model(vllm_config, model_config)``: an unbuilt object of the class that the registry
-    picks. A drafter is built.
+    """``BaseModelLoader.load_model(vllm_config, model_config, prefix)``: an unbuilt object of the class that the
+    registry picks. A drafter is built.
     """
-    given = dict(zip(("self", "vllm_config", "model_config"), arguments, strict=False)) | keywords
+    given = dict(zip(("self", *_GIVEN), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
     utilities = machine.modules.module(machine, "vllm.model_executor.model_loader.utils")
     picker = machine.find(utilities, "get_model_architecture") if utilities is not None else None
@@ -41,7 +43,9 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
     builder = machine.find(utilities, "initialize_model") if target is not None and model_config is not target else None
     made: Value | None = None
     if builder is not None:
-        made = machine.call(builder, [], {"vllm_config": vllm_config, "model_config": model_config})
+        # without its prefix, a drafter's layers would have the names of the target's
+        known = {"vllm_config": vllm_config, "model_config": model_config}
+        made = machine.call(builder, [], known | ({"prefix": given["prefix"]} if "prefix" in given else {}))
     if not isinstance(made, Instance):
         made = unbuilt(machine, picked[0], vllm_config)
     loader = given.get("self")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from preflight.walk import operands
 from preflight.walk.modules import SourceModule
 from preflight.walk.outcomes import Raised
-from preflight.walk.values import NONE, Class, Const, ModuleValue, Value
+from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Map, ModuleValue, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from preflight.walk.world import Files
 
 PACKAGE = "transformers_modules"
+#: modules of this name hold a config class, named behind the colon, whose code is not here
+WITHOUT_CODE = "preflight_without_code:"
+_TEXT = "from transformers import PretrainedConfig\nclass {}(PretrainedConfig):\n    pass\n"
 
 
 class WithRemote:
@@ -36,6 +39,8 @@ class WithRemote:
             return self._world.find(name)
         package, _, file = rest.partition(".")
         folders = self._files.folders_with_code()
+        if rest.startswith(WITHOUT_CODE):
+            return SourceModule(f"{rest}.py", ast.parse(_TEXT.format(rest[len(WITHOUT_CODE) :])), False)
         if not file:
             is_known = not package or package in map(package_of, folders)
             return SourceModule(f"{name.replace('.', '/')}/__init__.py", ast.Module([], []), True) if is_known else None
@@ -77,7 +82,8 @@ def package_of(folder: str) -> str:
 def load_class(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """``get_class_from_dynamic_module("module.Class", folder)``: the class out of the checkpoint's own code.
 
-    What is not here, or is not walked to a class, is not known.
+    What is not here, or is not walked to a class, is not known; of a config, a class that only holds what config.json
+    says takes its place.
     """
     given = dict(zip(("class_reference", "pretrained_model_name_or_path"), arguments, strict=False)) | keywords
     reference = operands.payload(given.get("class_reference", NONE))
@@ -93,6 +99,49 @@ def load_class(machine: Machine, arguments: list[Value], keywords: dict[str, Val
             if isinstance(found, Class):
                 return found
         machine.may_raise("the code of a checkpoint")
-        return machine.unknown(f"the class {reference.value} of the checkpoint's own code")
+        reason = f"the class {reference.value} of the checkpoint's own code"
+        bare = _config_without_code(machine, name, reason) if name.endswith("Config") else None
+        return bare if bare is not None else machine.unknown(reason)
     machine.may_raise("the code of a checkpoint")
     return machine.unknown("a class of the checkpoint's own code")
+
+
+def _config_without_code(machine: Machine, name: str, reason: str) -> Class | None:
+    """A config class whose code is not here: its objects hold the plain values of config.json, as the constructor of
+    every config keeps what it is given. They have no nested config that config.json does not have; of what else they
+    may have nothing is known.
+    """
+    if not name.isidentifier():
+        return None
+    module = machine.modules.module(machine, f"{PACKAGE}.{WITHOUT_CODE}{name}")
+    made = machine.find(module, name) if isinstance(module, ModuleValue) else None
+    if not isinstance(made, Class):
+        return None
+
+    def text_config(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        config = arguments[0]
+        nested = isinstance(config, Instance) and any(_is_nested(key) for key in config.content)
+        return machine.unknown(f"the text config of {reason}") if nested else config
+
+    def construct(machine: Machine, cls: Class, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        open = {
+            key: machine.unknown(f"{key} as {reason} makes it") if isinstance(value, Map) and _is_nested(key) else value
+            for key, value in keywords.items()
+        }
+        config = machine.instance(cls)
+        config.content.update(open)  # a config class sets what it takes before it calls that of its base
+        machine.loosen(config, reason, clear=False)
+        init = machine.find(config, "__init__")
+        if init is not None:
+            machine.call(init, arguments, open)
+        return config
+
+    made.notes["construct"] = construct
+    made.notes["lacks"] = _is_nested
+    made.content["get_text_config"] = Builtin("get_text_config", text_config)
+    return made
+
+
+def _is_nested(key: str) -> bool:
+    """Whether a key of config.json holds a config of its own, of which the constructor makes an object."""
+    return key.endswith("_config") and key != "quantization_config"

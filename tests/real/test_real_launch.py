@@ -196,7 +196,7 @@ def test_one_fault_put_in_is_found(version: str, name: str, flags: tuple[str, ..
 QWEN3, QWEN3_MOE, QWEN2 = (POPULAR[name][0] for name in ("qwen3-8b", "qwen3-30b-a3b", "qwen2.5-7b"))
 SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
 EAGLE3 = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
-OPT = OTHERS["opt-125m"][0]
+OPT, KIMI = OTHERS["opt-125m"][0], OTHERS["kimi-k2"][0]
 MAMBA2: Config = {
     "architectures": ["Mamba2ForCausalLM"],
     "model_type": "mamba2",
@@ -229,11 +229,13 @@ WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_head
             {"method": "eagle"},
             ("['EagleQwen2ForCausalLM'] are not",),
         ),
+        # a drafter's layers have names of their own
+        ("0.18.1", QWEN2, {**WIDER, "vocab_size": 152064}, {"method": "draft_model"}, ()),
         ("0.18.1", QWEN2, WIDER, {}, ("should have the same vocabulary size", "vocab_size=152064")),
         # the second model runner, which this release takes by default, asks the model itself
         ("0.33.0", OPT, {**DRAFTER, "vocab_size": 50272}, {"method": "eagle3"}, ("eagle3_utils.py:29 RuntimeError",)),
     ],
-    ids=["interface", "whitelist", "registry", "draft-target", "second-runner"],
+    ids=["interface", "whitelist", "registry", "draft-model", "draft-target", "second-runner"],
 )
 def test_launches_that_died_in_public(
     version: str, target: Config, drafter: Config, settings: Any, parts: tuple[str, ...], tmp_path: Path
@@ -305,6 +307,24 @@ def test_a_config_of_the_checkpoints_own_code_is_read(flags: tuple[str, ...], pa
     assert len(said.errors) == (part is not None)
     assert part is None or part in said.errors[0]
     assert said.open == ()
+
+
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        (("-tp", "8"), None),
+        (("-tp", "7"), "attention heads (64) must be divisible by tensor parallel size (7)"),
+        (("-tp", "8", "--max-model-len", "1000000000"), "max_model_len (1000000000)"),
+    ],
+    ids=["clear", "divided", "long"],
+)
+def test_a_config_whose_own_code_is_not_here_is_read_off_config_json(
+    flags: tuple[str, ...], part: str | None, tmp_path: Path
+) -> None:
+    said = said_of(tmp_path, "0.20.2", KIMI, "--trust-remote-code", *flags)
+    assert said.open == () or part is not None
+    assert len(said.errors) == (part is not None)
+    assert part is None or part in said.errors[0]
 
 
 @pytest.mark.parametrize("file", ["engine-config-0.16.0.json", "engine-config-0.33.0.json"])
