@@ -347,6 +347,7 @@ OTHERS: dict[str, tuple[Config, tuple[str, ...]]] = {
             "image_token_id": 151667,
             "projector_hidden_act": "gelu",
             "text_config": {
+                "architectures": ["Qwen2ForCausalLM"],
                 "model_type": "qwen2",
                 **_sizes(3584, 28, 28, 4, 18944, 151674, 32768),
                 "hidden_act": "silu",
