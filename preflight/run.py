@@ -125,7 +125,7 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     if launch is not None:
         from preflight.checks.unloaded import eased
 
-        findings = list(eased(context, findings))
+        findings = list(eased(context, launch, findings))
     findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))

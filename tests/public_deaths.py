@@ -4,7 +4,6 @@ that did not. What does not come out as it should is printed.
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.popular_configs import POPULAR, Config
+from tests.popular_others import EVERY
 from tests.walk_cases import Said, say
-from tests.walk_launches import DRAFTER
+from tests.walk_launches import DRAFTER, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Death:
 
 
 QWEN3, QWEN3_MOE, QWEN2 = (POPULAR[name][0] for name in ("qwen3-8b", "qwen3-30b-a3b", "qwen2.5-7b"))
-_SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
-_MOE_DRAFT = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
-_QWEN3_DRAFT = {**_MOE_DRAFT, "hidden_size": 4096, "num_key_value_heads": 8}
-_NARROW = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2}
+SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
+MOE_DRAFT = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
+_QWEN3_DRAFT = {**MOE_DRAFT, "hidden_size": 4096, "num_key_value_heads": 8}
+NARROW = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2}
 _MLP = {
     "architectures": ["MLPSpeculatorPreTrainedModel"],
     "model_type": "mlp_speculator",
@@ -46,14 +46,11 @@ _MLP = {
     "torch_dtype": "bfloat16",
     "vocab_size": 128256,
 }
+_QWEN3_VL = EVERY["qwen3-vl-8b"][0]
 _QWEN3_VL_MOE = {
+    **_QWEN3_VL,
     "architectures": ["Qwen3VLMoeForConditionalGeneration"],
     "model_type": "qwen3_vl_moe",
-    "image_token_id": 151655,
-    "video_token_id": 151656,
-    "vision_start_token_id": 151652,
-    "vision_end_token_id": 151653,
-    "tie_word_embeddings": False,
     "text_config": {
         "model_type": "qwen3_vl_moe_text",
         "attention_bias": False,
@@ -82,21 +79,7 @@ _QWEN3_VL_MOE = {
         "use_cache": True,
         "vocab_size": 151936,
     },
-    "vision_config": {
-        "model_type": "qwen3_vl_moe",
-        "deepstack_visual_indexes": [8, 16, 24],
-        "depth": 27,
-        "hidden_act": "gelu_pytorch_tanh",
-        "hidden_size": 1152,
-        "in_channels": 3,
-        "intermediate_size": 4304,
-        "num_heads": 16,
-        "num_position_embeddings": 2304,
-        "out_hidden_size": 4096,
-        "patch_size": 16,
-        "spatial_merge_size": 2,
-        "temporal_patch_size": 2,
-    },
+    "vision_config": {**_QWEN3_VL["vision_config"], "model_type": "qwen3_vl_moe"},
 }
 _GEMMA4 = {
     "architectures": ["Gemma4ForConditionalGeneration"],
@@ -226,7 +209,7 @@ DEATHS: dict[str, Death] = {
         {"0.10.2": "Model does not support EAGLE3 interface", "0.11.0": "EAGLE3 interface", "0.12.0": None},
         QWEN3_MOE,
         ("--enforce-eager",),
-        _MOE_DRAFT,
+        MOE_DRAFT,
         EAGLE3,
     ),
     "B05": Death(
@@ -241,7 +224,7 @@ DEATHS: dict[str, Death] = {
         {"0.13.0": "draft model is not supported yet", "0.14.0": "draft model is not supported yet", "0.18.1": None},
         QWEN3,
         (),
-        _SMALL,
+        SMALL,
         {},
     ),
     "B08": Death(
@@ -263,14 +246,14 @@ DEATHS: dict[str, Death] = {
         {"0.14.0": "image_token_index", "0.15.1": None},
         _QWEN3_VL_MOE,
         ("-tp", "2", "-dp", "4", "--enable-expert-parallel"),
-        {**_MOE_DRAFT, "hidden_size": 4096},
+        {**MOE_DRAFT, "hidden_size": 4096},
         EAGLE3,
     ),
     "B19": Death(
         {"0.16.0": "same vocabulary size", "0.18.1": "same vocabulary size", "0.20.2": "same vocabulary size"},
         QWEN2,
         (),
-        _NARROW,
+        NARROW,
         {"method": "draft_model"},
     ),
     "B40": Death(
@@ -310,14 +293,8 @@ def launched(version: str, death: Death) -> Said:
     """What is said of the launch."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        for part, config in (("target", death.target), ("drafter", death.drafter)):
-            if config is not None:
-                (folder / part).mkdir()
-                (folder / part / "config.json").write_text(json.dumps(config))
-        words = ["vllm", "serve", str(folder / "target"), *death.flags]
-        if death.settings is not None:
-            settings = {"model": str(folder / "drafter"), "num_speculative_tokens": 3, **death.settings}
-            words += ["--speculative-config", json.dumps(settings)]
+        settings = None if death.settings is None else {"num_speculative_tokens": 3, **death.settings}
+        words = words_of(folder, death.target, *death.flags, drafter=death.drafter, settings=settings)
         return say(version, folder, words, death.assume)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from preflight.program import Program
@@ -100,6 +102,25 @@ RUNNER = "vllm/v1/worker/gpu_model_runner.py"
 KIMI_MODEL = "vllm/model_executor/models/kimi_k25.py"
 DEEPSEEK = "vllm/model_executor/models/deepseek_v2.py"
 SPECULATION = ("--speculative-config", EAGLE3)
+
+
+def words_of(
+    folder: Path,
+    target: dict[str, Any],
+    *flags: str,
+    drafter: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> list[str]:
+    """The words of a launch whose checkpoints are written to ``folder``; ``settings`` are those of its drafter, none
+    for a launch that does not speculate."""
+    for name, config in (("target", target), ("drafter", drafter)):
+        if config is not None:
+            (folder / name).mkdir()
+            (folder / name / "config.json").write_text(json.dumps(config))
+    words = ["vllm", "serve", str(folder / "target"), *flags]
+    if settings is not None:
+        words += ["--speculative-config", json.dumps({"model": str(folder / "drafter"), **settings})]
+    return words
 
 
 def launch(

@@ -8,7 +8,7 @@ cannot succeed).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,25 +32,24 @@ _OF_FILES = frozenset().union(
 _DEEPEST = 20
 
 
-def eased(context: Context, findings: Iterable[Finding]) -> Iterator[Finding]:
+def eased(context: Context, launch: Launch, findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings, with errors in files that this launch certainly does not load as warnings that say so.
 
-    Without a launch, or where its model is not known, all stay as they are.
+    Where the launch's model is not known, all stay as they are.
     """
-    loading: Loading | None = None
-    asked = False
+    # the launch is walked only where there is something to ask of it
+    loading = _loading(context, launch) if any(map(_may_be_eased, findings)) else None
     for finding in findings:
-        if context.launch is None or finding.severity is not Severity.ERROR or finding.fault.check not in _OF_FILES:
-            yield finding
-            continue
-        if not asked:
-            asked, loading = True, _loading(context, context.launch)
-        if loading is None or not loading.never(finding.span.path):
+        if loading is None or not _may_be_eased(finding) or not loading.never(finding.span.path):
             yield finding
             continue
         said = f"this launch serves {loading.served} and does not load the file: launches that load it die of this"
         why = f"{finding.fault.why}; {said}" if finding.fault.why else said
         yield replace(finding, severity=Severity.WARNING, fault=replace(finding.fault, why=why))
+
+
+def _may_be_eased(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR and finding.fault.check in _OF_FILES
 
 
 def _loading(context: Context, launch: Launch) -> Loading | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
@@ -42,16 +43,15 @@ def following(
     launch: Launch | None, tree: Tree, load_program: Callable[[], Program], options: CheckOptions
 ) -> Callable[[], Followed | Undecided | None]:
     """What walks a launch when it is first asked to, and gives the same outcome from then on."""
-    done: list[Followed | Undecided] = []
 
+    @cache
     def once() -> Followed | Undecided | None:
-        if launch is not None and not done:
-            from preflight.walk.following import follow
-            from preflight.walk.stages import Scope
+        if launch is None:
+            return None
+        from preflight.walk.following import follow
+        from preflight.walk.stages import Scope
 
-            scope = Scope(demanded=options.require_config)
-            done.append(follow(launch, tree, load_program(), options.assume, scope))
-        return done[0] if done else None
+        return follow(launch, tree, load_program(), options.assume, Scope(demanded=options.require_config))
 
     return once
 

@@ -12,7 +12,7 @@ from preflight.walk.outcomes import (
     NEXT,
     Condition,
     Outcome,
-    run_arm,
+    run_arms,
     settle,
 )
 from preflight.walk.truth import Truth
@@ -96,12 +96,6 @@ def narrowed(machine: Machine, test: ast.expr, wanted: bool, body: Callable[[], 
 
 
 def either(machine: Machine, node: ast.stmt, left: Callable[[], Outcome], right: Callable[[], Outcome]) -> Outcome:
-    machine.arm_ends.append(min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-1:]]))
-    try:
-        arms = run_arm(machine, left)
-        machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
-        arms += run_arm(machine, right)
-    finally:
-        machine.arm_ends.pop()
+    arms = run_arms(machine, (left, right))
     machine.frame.node = node
     return settle(machine, arms, why(machine, node))

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from preflight.program.modules import absolute_name
+
 if TYPE_CHECKING:
     from preflight.program import Program
 
@@ -26,12 +28,10 @@ def stored_by(program: Program, name: str, aside: Callable[[str], bool]) -> froz
         return None
     texts = [text]
     for dots, rest in _IMPORTED.findall(text):
-        parts = name.split(".")[: -len(dots)]
-        imported = ".".join([*parts, *([rest.decode()] if rest else [])])
-        if not aside(imported):
-            more = _text(program, imported)
-            if more is not None:
-                texts.append(more)
+        imported = absolute_name(program.module(name).package, len(dots), rest.decode())
+        more = _text(program, imported) if imported is not None and not aside(imported) else None
+        if more is not None:
+            texts.append(more)
     found: set[str] = set()
     for text in texts:
         if _COMPUTED.search(text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from preflight.walk import narrowing, operands
@@ -21,6 +22,7 @@ from preflight.walk.outcomes import (
     Raised,
     collect,
     run_arm,
+    run_arms,
     settle,
 )
 from preflight.walk.truth import Truth
@@ -35,14 +37,7 @@ def execute_for(machine: Machine, node: ast.For) -> Outcome:
     if not isinstance(source, OneOf):
         return _over(machine, node, source)
     # the loop is walked over each of the few values, as if a condition had chosen it
-    machine.arm_ends.append(0)
-    arms: list[Arm] = []
-    try:
-        for option in source.options:
-            machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
-            arms += run_arm(machine, lambda option=option: _over(machine, node, option))
-    finally:
-        machine.arm_ends.pop()
+    arms = run_arms(machine, [partial(_over, machine, node, option) for option in source.options])
     return settle(machine, arms, "which of several values is iterated is not known")
 
 

@@ -8,7 +8,7 @@ around it could catch it, and counted otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -137,6 +137,21 @@ def run_arm(machine: Machine, body: Callable[[], Outcome]) -> list[Arm]:
         machine.repeats.entries = entries
     arms = [Arm(pending.outcome, pending.delta) for pending in state.drain(base, segment)]
     arms.append(Arm(outcome, state.take(segment)))
+    return arms
+
+
+def run_arms(machine: Machine, bodies: Iterable[Callable[[], Outcome]]) -> list[Arm]:
+    """Run bodies of which one is taken, and nobody knows which. Each has so many steps of its own, and none has more
+    than is left to the arms around them.
+    """
+    arms: list[Arm] = []
+    machine.arm_ends.append(0)
+    try:
+        for body in bodies:
+            machine.arm_ends[-1] = min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-2:-1]])
+            arms += run_arm(machine, body)
+    finally:
+        machine.arm_ends.pop()
     return arms
 
 

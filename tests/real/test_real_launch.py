@@ -14,6 +14,7 @@ import pytest
 from preflight.cli import main
 from tests.popular_configs import POPULAR, Config
 from tests.popular_others import OTHERS
+from tests.public_deaths import MAMBA2, MOE_DRAFT, NARROW, QWEN2, QWEN3, QWEN3_MOE, SMALL
 from tests.walk_cases import decisive, outcomes, say
 from tests.walk_launches import (
     DEEPSEEK,
@@ -27,6 +28,7 @@ from tests.walk_launches import (
     listed,
     source,
     token,
+    words_of,
 )
 
 pytestmark = pytest.mark.real
@@ -70,14 +72,9 @@ def errors(report: dict[str, Any]) -> list[tuple[str, str, int]]:
 
 def incident(folder: Path, speculates: bool) -> list[str]:
     """The words of the incident's launch, its checkpoints in ``folder``."""
-    for name, config in (("target", TARGET), ("drafter", DRAFTER)):
-        (folder / name).mkdir()
-        (folder / name / "config.json").write_text(json.dumps(config))
-    words = ["vllm", "serve", str(folder / "target"), "--tensor-parallel-size", "8", "--trust-remote-code"]
-    if speculates:
-        settings = {"method": "eagle3", "model": str(folder / "drafter"), "num_speculative_tokens": 5}
-        words += ["--speculative-config", json.dumps(settings)]
-    return words
+    settings = {"method": "eagle3", "num_speculative_tokens": 5} if speculates else None
+    flags = ("--tensor-parallel-size", "8", "--trust-remote-code")
+    return words_of(folder, TARGET, *flags, drafter=DRAFTER, settings=settings)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +121,7 @@ def broken(version: str, *names: str) -> dict[str, bytes]:
 def test_a_file_that_the_launch_does_not_load_stops_it_not(
     version: str, config: Config, loaded: list[str], others: list[str], tmp_path: Path, capsys: Any
 ) -> None:
-    (tmp_path / "target").mkdir()
-    (tmp_path / "target" / "config.json").write_text(json.dumps(config))
-    words = ["vllm", "serve", str(tmp_path / "target"), "--trust-remote-code"]
+    words = words_of(tmp_path, config, "--trust-remote-code")
     report = check(capsys, tmp_path, "--vllm", version, *words, overlay=broken(version, *loaded, *others))
     found = {(Path(f["path"]).stem, f["severity"]) for f in report["findings"] if f["rule"] == "PF101"}
     assert found == {*((name, "error") for name in loaded), *((name, "warning") for name in others)}
@@ -155,13 +150,7 @@ def collected() -> Iterator[None]:
 
 def said_of(folder: Path, version: str, target: Config, *flags: str, drafter: Config | None = None, **settings: Any):
     """What is said of a launch of ``target``; ``settings`` are those of the speculative config."""
-    for name, config in (("target", target), ("drafter", drafter)):
-        if config is not None:
-            (folder / name).mkdir()
-            (folder / name / "config.json").write_text(json.dumps(config))
-    words = ["vllm", "serve", str(folder / "target"), *flags]
-    if drafter is not None:
-        words += ["--speculative-config", json.dumps({"model": str(folder / "drafter"), **settings})]
+    words = words_of(folder, target, *flags, drafter=drafter, settings=settings if drafter is not None else None)
     return say(version, folder, words)
 
 
@@ -193,32 +182,14 @@ def test_one_fault_put_in_is_found(version: str, name: str, flags: tuple[str, ..
     assert [error for error in said.errors if part in error]
 
 
-QWEN3, QWEN3_MOE, QWEN2 = (POPULAR[name][0] for name in ("qwen3-8b", "qwen3-30b-a3b", "qwen2.5-7b"))
-SMALL = {**QWEN3, "hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "intermediate_size": 3072}
-EAGLE3 = {**DRAFTER, "hidden_size": 2048, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 151936}
 OPT, KIMI = OTHERS["opt-125m"][0], OTHERS["kimi-k2"][0]
-MAMBA2: Config = {
-    "architectures": ["Mamba2ForCausalLM"],
-    "model_type": "mamba2",
-    "torch_dtype": "bfloat16",
-    "chunk_size": 256,
-    "expand": 2,
-    "head_dim": 64,
-    "hidden_size": 4096,
-    "n_groups": 8,
-    "num_heads": 128,
-    "num_hidden_layers": 64,
-    "state_size": 128,
-    "vocab_size": 32768,
-}
-WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2}
 
 
 @pytest.mark.parametrize(
     ("version", "target", "drafter", "settings", "parts"),
     [
         # an interface that a model class lacked up to 0.11.0
-        ("0.12.0", QWEN3_MOE, EAGLE3, {"method": "eagle3"}, ()),
+        ("0.12.0", QWEN3_MOE, MOE_DRAFT, {"method": "eagle3"}, ()),
         # no method is inferred for a plain model as a drafter
         ("0.13.0", QWEN3, SMALL, {}, ("speculative.py:380 NotImplementedError",)),
         # the architecture is renamed before it is looked up
@@ -230,8 +201,8 @@ WIDER = {**QWEN2, "vocab_size": 151936, "hidden_size": 1536, "num_attention_head
             ("['EagleQwen2ForCausalLM'] are not",),
         ),
         # a drafter's layers have names of their own
-        ("0.18.1", QWEN2, {**WIDER, "vocab_size": 152064}, {"method": "draft_model"}, ()),
-        ("0.18.1", QWEN2, WIDER, {}, ("should have the same vocabulary size", "vocab_size=152064")),
+        ("0.18.1", QWEN2, {**NARROW, "vocab_size": 152064}, {"method": "draft_model"}, ()),
+        ("0.18.1", QWEN2, NARROW, {}, ("should have the same vocabulary size", "vocab_size=152064")),
         # the second model runner, which this release takes by default, asks the model itself
         ("0.33.0", OPT, {**DRAFTER, "vocab_size": 50272}, {"method": "eagle3"}, ("eagle3_utils.py:29 RuntimeError",)),
     ],

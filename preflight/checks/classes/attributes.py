@@ -174,7 +174,7 @@ def _reasons(
         yield f"{setter.name} sets it, in a method that does not run for a {cls.name}"
     foreign = survey.attributes.foreign(name)
     if foreign and not _sure(survey, cls, reads):
-        yield f"it is set from outside only, in {foreign[0].path}:{foreign[0].line}, which not every launch runs"
+        yield f"it is set from outside only, in {foreign.path}:{foreign.line}, which not every launch runs"
     if method.owner is not cls:
         yield f"{cls.name} inherits {method.owner.name}.{method.facts.name}, which reads it"
     if span is not read_at:
@@ -278,7 +278,7 @@ def _lacking(survey: Survey, place: Place, body: Body, env: Env) -> Class | None
         if not isinstance(kind, (SuperOf, InstanceOf)) or not _lacks(survey, kind, node.attr):
             return None
         lacking = kind.cls
-    if lacking is None or ast.unparse(node.value) in body.asked or survey.attributes.set_elsewhere(node.attr):
+    if lacking is None or ast.unparse(node.value) in body.asked or survey.attributes.foreign(node.attr):
         return None
     return lacking
 

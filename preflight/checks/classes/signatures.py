@@ -127,7 +127,7 @@ def _asked(node: ast.Call, body: Body) -> bool:
 
 def _set_from_outside(survey: Survey, node: ast.Call) -> bool:
     """Whether other code puts something else in the place of the method that is called."""
-    return isinstance(node.func, ast.Attribute) and survey.attributes.set_elsewhere(node.func.attr)
+    return isinstance(node.func, ast.Attribute) and survey.attributes.foreign(node.func.attr) is not None
 
 
 def _decided_by_subclasses(survey: Survey, cls: Class, node: ast.Call, callee: Callee) -> bool:

@@ -51,8 +51,7 @@ class Attributes:
         self._inference = inference
         self._open: dict[Class, bool] = {}
         self._named: dict[Class, frozenset[str]] = {}
-        self._foreign: dict[str, tuple[ForeignStore, ...]] = {}
-        self._elsewhere: dict[str, bool] = {}
+        self._foreign: dict[str, ForeignStore | None] = {}
 
     def has(self, cls: Class, name: str) -> bool | None:
         """Whether an object of ``cls`` has the attribute once its own code has had the chance to set it; None where
@@ -118,21 +117,15 @@ class Attributes:
 
     # -- what others do -----------------------------------------------------------------------------------------------
 
-    def foreign(self, name: str) -> tuple[ForeignStore, ...]:
-        """Where the tree sets the attribute of this name on something that is not the object of the method around it,
-        or gives the name as a text to something that sets attributes."""
+    def foreign(self, name: str) -> ForeignStore | None:
+        """The first of the ``stores`` of a name: of a common one it is soon found, all of them are not."""
         if name not in self._foreign:
-            self._foreign[name] = tuple(self.stores(name))
+            self._foreign[name] = next(self.stores(name), None)
         return self._foreign[name]
 
-    def set_elsewhere(self, name: str) -> bool:
-        """Whether there is any such place: of a common name the first one is soon found, all of them are not."""
-        if name not in self._elsewhere:
-            self._elsewhere[name] = next(self.stores(name), None) is not None
-        return self._elsewhere[name]
-
     def stores(self, name: str) -> Iterator[ForeignStore]:
-        """The same places, one after the other."""
+        """Where the tree sets the attribute of this name on something that is not the object of the method around it,
+        or gives the name as a text to something that sets attributes."""
         for module, text, use in self._uses_of(name):
             if use.stores and use.receiver not in ("self", "cls"):
                 yield ForeignStore(module.path or module.name, text.count(b"\n", 0, use.start) + 1, use.receiver)

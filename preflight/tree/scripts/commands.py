@@ -96,7 +96,7 @@ class ShellCommands:
     def _name(self, source: str) -> str | None:
         """The repository's name of a file that a Dockerfile or script names."""
         for name in self._in_repository(source):
-            if not name.startswith("..") and self.files.data(self.files.place(f"{REPOSITORY}/{name}")) is not None:
+            if not name.startswith("..") and self._of_repository(name) is not None:
                 return name
         return None
 
@@ -104,7 +104,7 @@ class ShellCommands:
         """The content of a file that a command reads: of the tree, copied before, or of the repository."""
         data = self.files.data(self._place(word))
         if data is None and (name := self._name(word)) is not None:
-            data = self.files.data(self.files.place(f"{REPOSITORY}/{name}"))
+            data = self._of_repository(name)
         return data
 
     def _script(self, word: str) -> str | None:
@@ -132,6 +132,15 @@ class ShellCommands:
             return True
         return place.tree is not None and any(path.startswith(place.tree + "/") for path in self.files.written)
 
+    def _of_repository(self, name: str | None) -> bytes | None:
+        """The content of a file of the repository; None for one that is not at hand."""
+        return self.files.data(self.files.place(f"{REPOSITORY}/{name}")) if name is not None else None
+
+    def _certain(self) -> None:
+        """What follows matters, so it has to be known whether it runs. Raises GaveUp."""
+        if self._doubt is not None:
+            raise GaveUp(self._doubt, self.line)
+
     def _unknown(self, what: str) -> None:
         """Something is run or changed that cannot be seen: in a script that patches the tree, it may be a patch."""
         if self._unseen is None:
@@ -151,7 +160,7 @@ class ShellCommands:
         if words[0] == "-m":
             return None
         name = self._script(words[0])
-        data = self.files.data(self.files.place(f"{REPOSITORY}/{name}")) if name is not None else None
+        data = self._of_repository(name)
         if name is None or data is None:
             return self._not_at_hand(words)
         return self._ran(lambda: follow(data.decode("utf-8", "replace"), name, self.files))
@@ -171,8 +180,7 @@ class ShellCommands:
         return self._ran(lambda: follow(text, self.script, self.files, first_line))
 
     def _ran(self, run: Callable[[], Outcome]) -> bool | None:
-        if self._doubt is not None:
-            raise GaveUp(self._doubt, self.line)
+        self._certain()
         outcome = run()
         self.inner.append(outcome)
         if outcome.given_up is not None:
@@ -326,7 +334,7 @@ class ShellCommands:
         if in_folder and not wild and not source.endswith(("/.", "/..")) and source != ".":
             base = posixpath.join(into, posixpath.basename(source.rstrip("/")))
         for one in inside:
-            content = self.files.data(self.files.place(f"{REPOSITORY}/{one}"))
+            content = self._of_repository(one)
             if content is not None:
                 rest = one if top in ("", ".") else one[len(top) + 1 :]
                 self._put(self._place(posixpath.join(base, rest)), content, one, makes=True)
@@ -366,8 +374,7 @@ class ShellCommands:
             elif self.files.is_folder(place):
                 if not given & {"-r", "-R", "--recursive"}:
                     return False
-                if self._doubt is not None:
-                    raise GaveUp(self._doubt, self.line)
+                self._certain()
                 self.files.remove_folder(place)
             elif not given & {"-f", "--force"}:
                 self._fails(ScriptWhy.STOPS if self._strict else ScriptWhy.NO_FILE, place.tree, None, "")
@@ -392,11 +399,10 @@ class ShellCommands:
             diffs = self._inside(word) if re.search(r"[*?\[]", word) else ()
             for one in diffs or (word,):
                 diff = one if diffs else self._script(word)
-                data = self.files.data(self.files.place(f"{REPOSITORY}/{diff}")) if diff is not None else None
+                data = self._of_repository(diff)
                 if diff is None or data is None:
                     raise GaveUp(f"the diff {PurePosixPath(word).name} is not at hand", self.line)
-                if self._doubt is not None:
-                    raise GaveUp(self._doubt, self.line)
+                self._certain()
                 self._apply_diff(diff, data)
         return None
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from preflight.tree.scripts.blocks import structured
 from preflight.tree.scripts.commands import ApplyDiff, Stopped
-from preflight.tree.scripts.files import REPOSITORY, Files
+from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import GaveUp
 from preflight.tree.scripts.sed import NotFollowed
 from preflight.tree.scripts.shell import Shell
@@ -109,7 +109,7 @@ class Dockerfile(Shell):
     def _bring(self, source: str, target: str) -> None:
         """Copy a file or folder of the repository; the folders above its target are made."""
         name = self._name(source)
-        data = self.files.data(self.files.place(f"{REPOSITORY}/{name}")) if name is not None else None
+        data = self._of_repository(name)
         if name is not None and data is not None:
             place = self.files.place(target)
             if target.endswith("/") or self._is_folder(place):
@@ -122,7 +122,7 @@ class Dockerfile(Shell):
                 raise GaveUp(f"{source} is copied into the tree, and is not at hand", self.line)
             return
         for one in inside:
-            content = self.files.data(self.files.place(f"{REPOSITORY}/{one}"))
+            content = self._of_repository(one)
             if content is not None:
                 self._kept(posixpath.join(target, self._within(source, one)), content, one)
 

@@ -19,12 +19,11 @@ from preflight.tree.scripts.outcome import GaveUp, Made, Outcome, ScriptFailure,
 from preflight.tree.scripts.values import words
 from preflight.tree.scripts.words import HERE, Command, Logical, commands
 
-#: commands that change no file that they are given
+#: commands that change no file that they are given, of those that are not followed
 _READING = words(
-    """cat ls head tail wc diff cmp chmod chown stat file sha256sum md5sum set pip pip3 uv apt apt-get apk dnf yum
+    """cat ls head tail wc diff cmp chmod chown stat file sha256sum md5sum pip pip3 uv apt apt-get apk dnf yum
     which find sort uniq cut tr awk less more readlink realpath basename dirname echo printf wait sleep kill ps tar
-    du df touch vllm export local declare readonly typeset unset shift trap read shopt ulimit umask return true false
-    test [ [[ command type pushd popd cd"""
+    du df vllm unset shift trap read shopt ulimit umask return command type"""
 )
 #: of those, the ones that ask something
 _ASKING = words("diff cmp which command type pgrep id hash read")
@@ -204,7 +203,7 @@ class Shell(ShellCommands):
 
     def _for(self, node: Block) -> bool | None:
         text = node.words if node.words else "$@"
-        found = commands(_logical(node.line, f"for {text}"), self._variables)
+        found = commands(Logical(node.line, f"for {text}", ()), self._variables)
         values = [
             one for word in (found[0].words[1:] if found else []) for one in (word.split() if " " in word else [word])
         ]
@@ -351,7 +350,7 @@ class Shell(ShellCommands):
         if "c" in letters:
             return self.lines(rest[0], self.line)
         found = self._script(rest[0])
-        data = self.files.data(self.files.place(f"{REPOSITORY}/{found}")) if found is not None else None
+        data = self._of_repository(found)
         if found is None or data is None:
             self._not_at_hand(rest)
             return None
@@ -431,14 +430,12 @@ class Shell(ShellCommands):
 
     def _write(self, place: Place, data: bytes | None) -> None:
         assert place.tree is not None
-        if self._doubt is not None:
-            raise GaveUp(self._doubt, self.line)
+        self._certain()
         self.files.write(place, data)
         self.outcome.made.setdefault(place.tree, []).append(Made(self.line, ""))
 
     def _fails(self, why: ScriptWhy, path: str | None, anchor: str | None, reason: str) -> None:
-        if self._doubt is not None:
-            raise GaveUp(self._doubt, self.line)
+        self._certain()
         line = self.line
         if why is ScriptWhy.STOPS and anchor is None and self._missed is not None:
             path, anchor, line = self._missed
@@ -457,7 +454,3 @@ def _behind_prefixes(words: list[str]) -> list[str]:
         if first == "timeout":
             words = words[1:]
     return words
-
-
-def _logical(line: int, text: str) -> Logical:
-    return Logical(line, text, ())

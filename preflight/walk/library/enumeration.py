@@ -88,11 +88,7 @@ def _auto(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) 
     return machine.instance(cls)
 
 
-MAKERS["preflight.Auto"] = lambda machine: _plain_class(machine)
-
-
-def _plain_class(machine: Machine) -> Class:
-    return library_class("auto", machine.natives.object, "enum")
+MAKERS["preflight.Auto"] = lambda machine: library_class("auto", machine.natives.object, "enum")
 
 
 @function("enum.unique", "enum.verify")

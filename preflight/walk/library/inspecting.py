@@ -75,11 +75,7 @@ def _made(machine: Machine, pairs: list[tuple[str, Value]]) -> Value:
     return made
 
 
-MAKERS["preflight.Signature"] = lambda machine: _plain(machine, "Signature")
-
-
-def _plain(machine: Machine, name: str) -> Class:
-    return library_class(name, machine.natives.object, "inspect")
+MAKERS["preflight.Signature"] = lambda machine: library_class("Signature", machine.natives.object, "inspect")
 
 
 def _written(machine: Machine, text: str) -> list[tuple[str, Value]]:
@@ -182,7 +178,7 @@ def _virtual_memory(machine: Machine, arguments: Arguments, keywords: Keywords) 
     if size is None:
         return machine.unknown("the memory of the machine")
     machine.assume("cpu-memory", f"cpu-memory={size / (1 << 30):g}")
-    made = machine.instance(_plain(machine, "svmem"))
+    made = machine.instance(library_class("svmem", machine.natives.object, "psutil"))
     made.content.update(
         {
             "total": Const(size, "cpu-memory"),
