@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: the module that holds the entry points
 ENTRY = "preflight_entry"
+#: where the workers are that take the model runner below
+WORKERS = "vllm.v1."
 #: how a trail names it
 PATH = "vllm serve"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from preflight.model import Step
 from preflight.walk import attributes
 from preflight.walk.deep import run_deep
-from preflight.walk.entries import ENTRY, PATH, WithEntries
+from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.nearby import defined_near
@@ -163,7 +163,7 @@ class _Launch:
             self._describe(config)
             self._demand(config, scope.demanded)
             self._know_model(config)
-            if scope.runner and self._asks_the_runner(config):
+            if scope.runner and self._asks_the_runner(config) and self._takes_the_runner(config):
                 result.runner = self.stage("make_runner", [config])
             if scope.construct:
                 self._construct(config)
@@ -344,6 +344,18 @@ class _Launch:
         load = config.content.get("load_config")
         form = load.content.get("load_format") if isinstance(load, Instance) else None
         return isinstance(form, Const) and form.value != "auto"
+
+    def _takes_the_runner(self, config: Instance) -> bool:
+        """Whether the worker that the finished config names is one of the engine whose model runner is walked; of
+        another (that of the engine before it, or the user's own) it is said that its runner is not.
+        """
+        parallel = config.content.get("parallel_config")
+        worker = parallel.content.get("worker_cls") if isinstance(parallel, Instance) else None
+        name = worker.value if isinstance(worker, Const) else None
+        if not isinstance(name, str) or name == "auto" or name.startswith(WORKERS):
+            return True
+        self._stop("make_runner", "runner-not-walked", f"the launch takes the worker {name}, which is not walked", None)
+        return False
 
     def _set_groups(self, config: Instance) -> None:
         """The sizes of the parallel groups, as the finished config has them."""

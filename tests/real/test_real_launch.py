@@ -217,6 +217,15 @@ def test_launches_that_died_in_public(
         assert part in said.errors[0]
 
 
+def test_a_launch_on_the_engine_before_is_open_and_no_error(tmp_path: Path) -> None:
+    """This release runs a drafter on its first engine, whose worker has another model runner than the one walked."""
+    sizes = {"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}
+    target = POPULAR["llama-3.1-8b"][0]
+    said = said_of(tmp_path, "0.8.5", target, drafter={**DRAFTER, **sizes}, method="eagle3", num_speculative_tokens=2)
+    assert said.errors == ()
+    assert ["runner-not-walked" in question for question in said.open] == [True]
+
+
 @pytest.mark.parametrize(
     ("version", "model", "flags", "part"),
     [
