@@ -610,6 +610,7 @@ def test_the_walk_does_what_python_does(name: str) -> None:
         assert [repr(option) for option in options] == [repr(real.value)]
 
 
+_PERHAPS = "d = {'a': 1}\n    if u:\n        d['b'] = 2\n    d['c'] = 3\n    "
 UNKNOWNS = {
     # both arms raise: certain, whatever the input is
     "if u:\n        raise KeyError(1)\n    raise ValueError(2)": "raises",
@@ -630,6 +631,14 @@ UNKNOWNS = {
     "l = [1, 2] if u else [3]\n    t = 0\n    for n in l:\n        t += n\n    return t": [3],
     "l = [1, 2] if u else [5]\n    for n in l:\n        if n > 1:\n            return n\n    return 0": [2, 5],
     "l = [1, 2] if u else [5]\n    for n in l:\n        if n > 1:\n            raise ValueError(n)": "raises",
+    # a dict of which it is not known whether one key is there
+    _PERHAPS + "o = O()\n    for k, v in d.items():\n        setattr(o, k, v)\n    return o.a, o.c": [(1, 3)],
+    _PERHAPS + "o = O()\n    for k in d:\n        setattr(o, k, d[k])\n    return getattr(o, 'b', 0)": [2, 0],
+    _PERHAPS + "for k in d:\n        if k == 'b':\n            raise ValueError(k)\n    return 5": [5],
+    _PERHAPS + "for k in d:\n        if k == 'b':\n            return k\n    return 5": ["b", 5],
+    _PERHAPS + "for k in d:\n        if k == 'b':\n            break\n    else:\n        return 5\n    return k": ["b", 5],
+    _PERHAPS + "n = 0\n    for v in d.values():\n        if v == 2:\n            continue\n        n += v\n    return n": [4],
+    _PERHAPS + "for k in d:\n        pass\n    assert k != 'c'": "raises",
     "return (u or 5) and False": [False],
     "return isinstance(f'{u}', str)": [True],
     "return [1, 2][u]": None,

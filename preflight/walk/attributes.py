@@ -199,7 +199,7 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
     if value.loose is UNBUILT:
         if has_name(value, name):
             return machine.unknown(UNBUILT)
-    elif value.loose and not ("lacks" in cls.notes and cls.notes["lacks"](name)):
+    elif value.loose:
         why = hidden(value.loose, name)
         if why:
             return Perhaps(machine.unknown(why))

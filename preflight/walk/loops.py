@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,9 @@ from preflight.walk.outcomes import (
     run_arms,
     settle,
 )
+from preflight.walk.stored import Gaps
 from preflight.walk.truth import Truth
-from preflight.walk.values import OneOf, Perhaps, Store, Unknown, Value
+from preflight.walk.values import Map, OneOf, Perhaps, Seq, Store, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -46,7 +47,7 @@ def _over(machine: Machine, node: ast.For, source: Value) -> Outcome:
     frame.node = node.iter
     base = len(machine.state.pendings)
     rounds = 0
-    iterator = machine.iterate(source)
+    iterator = _items(machine, source)
     while True:
         frame.node = node.iter
         try:
@@ -59,10 +60,38 @@ def _over(machine: Machine, node: ast.For, source: Value) -> Outcome:
         if rounds > machine.limits.rounds or (machine.spent() and rounds > 1):
             machine.doubt("walk-loop-budget", f"a loop was left after {rounds - 1} rounds")
             return _uncertain(machine, node, base, "the loop was not walked to its end")
+        if isinstance(value, Perhaps):
+            _perhaps_round(machine, node, value.value)
+            continue
         store(machine, node.target, value)
         ended = _round(machine, node, base)
         if ended is not None:
             return ended
+
+
+def _items(machine: Machine, source: Value) -> Iterator[Value]:
+    """The items, with a ``Perhaps`` for one that may not be there."""
+    if isinstance(source, Seq) and isinstance(source.loose, Gaps):
+        return iter(source.loose.items)
+    if isinstance(source, Map) and not source.loose:
+        return iter(
+            [Perhaps(key) if isinstance(entry, Perhaps) else key for key, entry in list(source.content.values())]
+        )
+    return machine.iterate(source)
+
+
+def _perhaps_round(machine: Machine, node: ast.For, value: Value) -> None:
+    """The round of an item that may not be there; the loop goes on, as it does without it."""
+
+    def round_() -> Outcome:
+        store(machine, node.target, value)
+        return machine.execute(node.body)
+
+    arms = run_arms(machine, [round_, lambda: NEXT])
+    for arm in arms:
+        if isinstance(arm.outcome, Continue):
+            arm.outcome = NEXT
+    settle(machine, arms, why(machine, node))
 
 
 def execute_while(machine: Machine, node: ast.While) -> Outcome:

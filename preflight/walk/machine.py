@@ -29,7 +29,7 @@ from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised
 from preflight.walk.repeats import Repeats
 from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
-from preflight.walk.stored import Lent, both
+from preflight.walk.stored import Partly, both
 from preflight.walk.values import (
     Class,
     Const,
@@ -317,7 +317,7 @@ class Machine:
             ):
                 if deep:
                     todo += [item.value if isinstance(item, Perhaps) else item for item in value.content.values()]
-                lent = reason if names is None else Lent(reason, names)
+                lent = reason if names is None else Partly(reason, names)
                 self.loosen(value, reason if deep else both(lent, value.loose) or reason, clear=deep)
             elif isinstance(value, Frame) and deep:
                 todo += value.content.values()

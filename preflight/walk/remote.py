@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from preflight.walk import operands
 from preflight.walk.modules import SourceModule
 from preflight.walk.outcomes import Raised
+from preflight.walk.stored import Partly
 from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Map, ModuleValue, Value
 
 if TYPE_CHECKING:
@@ -130,14 +131,13 @@ def _config_without_code(machine: Machine, name: str, reason: str) -> Class | No
         }
         config = machine.instance(cls)
         config.content.update(open)  # a config class sets what it takes before it calls that of its base
-        machine.loosen(config, reason, clear=False)
+        machine.loosen(config, Partly(reason, frozenset(), _is_own), clear=False)
         init = machine.find(config, "__init__")
         if init is not None:
             machine.call(init, arguments, open)
         return config
 
     made.notes["construct"] = construct
-    made.notes["lacks"] = _is_nested
     made.content["get_text_config"] = Builtin("get_text_config", text_config)
     return made
 
@@ -145,3 +145,8 @@ def _config_without_code(machine: Machine, name: str, reason: str) -> Class | No
 def _is_nested(key: str) -> bool:
     """Whether a key of config.json holds a config of its own, of which the constructor makes an object."""
     return key.endswith("_config") and key != "quantization_config"
+
+
+def _is_own(name: str) -> bool:
+    """Whether a config class may set the attribute beside what config.json says. What is private is its base's own."""
+    return not name.startswith("_") and not _is_nested(name)

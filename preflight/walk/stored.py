@@ -3,34 +3,58 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
-from preflight.walk.values import Class, Host, Instance
+from preflight.walk.values import Class, Host, Instance, Value
 
 #: why such an object is loose
 UNBUILT = "the constructor of this model is not walked"
 
 
-class Lent(str):
-    """Why an object is loose that a library was given: it may have got attributes of these ``names``, and no others."""
+class Partly(str):
+    """Why something is loose that may hold more under some names only: these ``names``, and those that ``others`` says
+    of any name (the strings only).
+    """
 
     names: frozenset[str]
+    others: Callable[[str], bool] | None
 
-    def __new__(cls, reason: str, names: frozenset[str]) -> Lent:
+    def __new__(cls, reason: str, names: frozenset[str], others: Callable[[str], bool] | None = None) -> Partly:
         made = super().__new__(cls, reason)
         made.names = names
+        made.others = others
+        return made
+
+    def hides(self, name: Host) -> bool:
+        """Whether there may be more under ``name``."""
+        return name in self.names or (self.others is not None and isinstance(name, str) and self.others(name))
+
+
+class Gaps(str):
+    """Why something is loose whose items are all known, but of some not whether they are there: ``items`` in order, each
+    of those a ``Perhaps``.
+    """
+
+    items: tuple[Value, ...]
+
+    def __new__(cls, reason: str, items: tuple[Value, ...]) -> Gaps:
+        made = super().__new__(cls, reason)
+        made.items = items
         return made
 
 
 def hidden(loose: str | None, name: Host) -> str | None:
     """Why something that is ``loose`` may hold more than is known under ``name``; None where it surely does not."""
-    return None if isinstance(loose, Lent) and name not in loose.names else loose
+    return None if isinstance(loose, Partly) and not loose.hides(name) else loose
 
 
 def both(left: str | None, right: str | None) -> str | None:
     """Why something is loose that is so for two reasons."""
-    if isinstance(left, Lent) and isinstance(right, Lent):
-        return Lent(left, left.names | right.names)
-    if isinstance(left, Lent):
+    if isinstance(left, Partly) and isinstance(right, Partly):
+        if left.others is None or right.others is None or left.others is right.others:
+            return Partly(left, left.names | right.names, left.others or right.others)
+        return str(left)
+    if isinstance(left, Partly):
         return right or left
     return left or right
 

@@ -15,7 +15,7 @@ from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
 from preflight.walk.library.paths import path_attribute
 from preflight.walk.library.registry import pure
-from preflight.walk.stored import hidden
+from preflight.walk.stored import Gaps, hidden
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     NONE,
@@ -394,14 +394,14 @@ def _get(machine: Machine, value: Map, arguments: list[Value], keywords: dict[st
 
 
 def _view(machine: Machine, value: Map, take: Callable[[Value, Value], Value], kind: type) -> Value:
-    items: list[Value] = []
+    items = [
+        Perhaps(take(key, entry.value)) if isinstance(entry, Perhaps) else take(key, entry)
+        for key, entry in value.content.values()
+    ]
     loose = value.loose
-    for key, entry in value.content.values():
-        if isinstance(entry, Perhaps):
-            loose = loose or "whether a key is there is not known"
-            break
-        items.append(take(key, entry))
-    made = Seq(machine.natives.of(kind), items, machine.state.fresh())
+    if not loose and any(isinstance(item, Perhaps) for item in items):
+        loose = Gaps("whether a key is there is not known", tuple(items))
+    made = Seq(machine.natives.of(kind), [item for item in items if not isinstance(item, Perhaps)], machine.state.fresh())
     made.loose = loose
     return made
 
