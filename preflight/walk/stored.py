@@ -31,8 +31,8 @@ class Partly(str):
 
 
 class Gaps(str):
-    """Why something is loose whose items are all known, but of some not whether they are there: ``items`` in order, each
-    of those a ``Perhaps``.
+    """Why something is loose whose items are all known, but of some not whether they are there: ``items`` in order,
+    each of those a ``Perhaps``.
     """
 
     items: tuple[Value, ...]

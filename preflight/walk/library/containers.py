@@ -401,7 +401,8 @@ def _view(machine: Machine, value: Map, take: Callable[[Value, Value], Value], k
     loose = value.loose
     if not loose and any(isinstance(item, Perhaps) for item in items):
         loose = Gaps("whether a key is there is not known", tuple(items))
-    made = Seq(machine.natives.of(kind), [item for item in items if not isinstance(item, Perhaps)], machine.state.fresh())
+    sure = [item for item in items if not isinstance(item, Perhaps)]
+    made = Seq(machine.natives.of(kind), sure, machine.state.fresh())
     made.loose = loose
     return made
 
