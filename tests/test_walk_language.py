@@ -636,8 +636,9 @@ UNKNOWNS = {
     _PERHAPS + "o = O()\n    for k in d:\n        setattr(o, k, d[k])\n    return getattr(o, 'b', 0)": [2, 0],
     _PERHAPS + "for k in d:\n        if k == 'b':\n            raise ValueError(k)\n    return 5": [5],
     _PERHAPS + "for k in d:\n        if k == 'b':\n            return k\n    return 5": ["b", 5],
-    _PERHAPS + "for k in d:\n        if k == 'b':\n            break\n    else:\n        return 5\n    return k": ["b", 5],
-    _PERHAPS + "n = 0\n    for v in d.values():\n        if v == 2:\n            continue\n        n += v\n    return n": [4],
+    _PERHAPS + "for k in d:\n        if k == 'b':\n            break\n    else:\n        k = 5\n    return k": ["b", 5],
+    _PERHAPS
+    + "n = 0\n    for v in d.values():\n        if v < 3:\n            continue\n        n += v\n    return n": [3],
     _PERHAPS + "for k in d:\n        pass\n    assert k != 'c'": "raises",
     "return (u or 5) and False": [False],
     "return isinstance(f'{u}', str)": [True],
