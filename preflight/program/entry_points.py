@@ -22,3 +22,14 @@ CURRENT_PLATFORM = "current_platform"
 #: the function that loads plug-ins of the general group in every process; plug-ins rely on it
 LOAD_PLUGINS = "load_general_plugins"
 GENERAL_GROUP = "vllm.general_plugins"
+#: the field that names the class of the workers; platforms fill it, and plug-ins of platforms do as well
+WORKER_CLASS = "worker_cls"
+#: the variable that says how processes are started, as every release so far has called it
+START_METHOD = "VLLM_WORKER_MULTIPROC_METHOD"
+#: the one that keeps the engine of ``LLM`` in the process of its caller
+SEPARATE_ENGINE = "VLLM_ENABLE_V1_MULTIPROCESSING"
+#: what starts an engine for its caller: the class of the Python interface, the engine of servers, the server
+ENGINE_INTERFACE = "LLM"
+ENGINE_STARTERS = frozenset({ENGINE_INTERFACE, "AsyncLLM", "AsyncLLMEngine", "run_server"})
+#: the class that is the engine of its caller; a tree with two of them has an engine of before that runs in other ways
+ENGINE = "LLMEngine"

@@ -85,8 +85,15 @@ class _Finder:
                 continue
             elif isinstance(statement, (ast.Import, ast.ImportFrom)):
                 if function is not None:
-                    self._imports(statement, imported)
+                    note_imports(self._module, statement, imported)
             elif isinstance(statement, ast.If):
+                if is_main(statement.test):  # it does not hold where the module is imported, and is what a script runs
+                    inside = dict(imported)
+                    for part in statement.body:
+                        if isinstance(part, (ast.Import, ast.ImportFrom)):
+                            note_imports(self._module, part, inside)
+                    yield from self.block(statement.body, function, inside)
+                    continue
                 answer = self._program.resolver.test(self._module, statement.test)
                 if answer is not Truth.NO:
                     yield from self.block(statement.body, function, imported)
@@ -138,16 +145,6 @@ class _Finder:
             yield from self.block(target.body, target, bound)
             self._entered -= 1
 
-    def _imports(self, node: ast.Import | ast.ImportFrom, imported: Imported) -> None:
-        for alias in node.names:
-            if isinstance(node, ast.Import):
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                imported[alias.asname or whole] = (whole, None)
-            elif alias.name != "*":
-                owner = absolute_name(self._module.package, node.level, node.module or "")
-                if owner is not None:
-                    imported[alias.asname or alias.name] = (owner, alias.name)
-
     def _patch(
         self,
         owner: ast.expr,
@@ -165,6 +162,26 @@ class _Finder:
             return
         if self._program.finder.is_own(found.module):
             yield MonkeyPatch(self._module, found, attribute, value, function, dict(imported), node)
+
+
+def is_main(test: ast.expr) -> bool:
+    """``__name__ == "__main__"``"""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = (test.left, test.comparators[0])
+    return {getattr(one, "id", getattr(one, "value", None)) for one in sides} == {"__name__", "__main__"}
+
+
+def note_imports(module: Module, node: ast.Import | ast.ImportFrom, imported: Imported) -> None:
+    """Add the names that an import statement of ``module`` binds to ``imported``."""
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            whole = alias.name if alias.asname else alias.name.partition(".")[0]
+            imported[alias.asname or whole] = (whole, None)
+        elif alias.name != "*":
+            owner = absolute_name(module.package, node.level, node.module or "")
+            if owner is not None:
+                imported[alias.asname or alias.name] = (owner, alias.name)
 
 
 def resolved(program: Program, module: Module, text: str, imported: Imported) -> Resolution:

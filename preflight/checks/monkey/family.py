@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.checks.context import Check, Context
-from preflight.checks.monkey.ids import BOUND_BEFORE, REPLACEMENT, UNREAD
+from preflight.checks.monkey.ids import BOUND_BEFORE, PARENT_ONLY, REPLACEMENT, UNREAD
 from preflight.checks.released import plugin_paths
 from preflight.model import Fault, Span
 
@@ -17,6 +17,7 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
     from preflight.checks.monkey.calls import call_faults
     from preflight.checks.monkey.collect import patches_beside
     from preflight.checks.monkey.effect import bound_before_faults, unread_fault
+    from preflight.checks.monkey.parents import parent_only_faults
 
     program = context.load_program()
     patches = list(patches_beside(context, program))
@@ -30,6 +31,7 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
                 seen.add(found.span)
                 yield found
     yield from bound_before_faults(program, patches)
+    yield from parent_only_faults(context, program, patches)
 
 
-CHECKS = (Check(frozenset({REPLACEMENT, UNREAD, BOUND_BEFORE}), check_monkey_patches),)
+CHECKS = (Check(frozenset({REPLACEMENT, UNREAD, BOUND_BEFORE, PARENT_ONLY}), check_monkey_patches),)

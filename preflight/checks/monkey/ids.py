@@ -5,3 +5,4 @@ from __future__ import annotations
 REPLACEMENT = "replacement-incompatible"
 UNREAD = "patched-name-unread"
 BOUND_BEFORE = "patched-name-bound-before"
+PARENT_ONLY = "patch-in-parent-only"
