@@ -82,26 +82,25 @@ def _config_dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
     return machine.strings(dict(keywords))
 
 
-def _mark(kind: str, mode: str, names: tuple[str, ...]):  # noqa: ANN202 - an Implementation
+class Validator(Descriptor):
+    """What stands in a class for a function that validates: ``of`` is ``field`` or ``model``. The descriptor itself says
+    so, for what outlives a walk keeps all that the walk made.
+    """
+
+    __slots__ = ("fields", "mode", "of")
+
+    def __init__(self, target: Value, of: str, mode: str, fields: tuple[str, ...]) -> None:
+        bound = isinstance(target, Descriptor)
+        kind = "classmethod" if bound or of == "field" or mode != "after" else "function"
+        super().__init__(kind, target.function if isinstance(target, Descriptor) else target)
+        self.of = of
+        self.mode = mode
+        self.fields = fields
+
+
+def _mark(of: str, mode: str, fields: tuple[str, ...]):  # noqa: ANN202 - an Implementation
     """Wraps a validator of a class body so that it is found when the class is done."""
-
-    def run(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
-        target = arguments[0]
-        inner = target.function if isinstance(target, Descriptor) else target
-        made = Descriptor(
-            "classmethod" if isinstance(target, Descriptor) or kind == "field" or mode != "after" else "validator",
-            inner,
-        )
-        if made.kind == "validator":
-            made.kind = "function"
-        VALIDATORS[id(made)] = (made, kind, mode, names)
-        return made
-
-    return run
-
-
-#: validators by the descriptor that stands for them in the class: (descriptor, field or model, mode, field names)
-VALIDATORS: dict[int, tuple[Descriptor, str, str, tuple[str, ...]]] = {}
+    return lambda machine, arguments, keywords: Validator(arguments[0], of, mode, fields)
 
 
 @function("pydantic.field_validator", "pydantic.functional_validators.field_validator")
@@ -171,15 +170,14 @@ def _read_info(machine: Machine, made: Field) -> None:
         made.owner.content.pop(made.name, None)
 
 
-def _validators(cls: Class) -> list[tuple[Descriptor, str, str, tuple[str, ...]]]:
-    found: dict[str, tuple[Descriptor, str, str, tuple[str, ...]]] = {}
+def _validators(cls: Class) -> list[Validator]:
+    found: dict[str, Validator] = {}
     for base in reversed(cls.mro):
         for name, value in base.content.items():
-            entry = VALIDATORS.get(id(value))
-            if entry is not None:
-                found[name] = entry
-            elif name in found:
-                del found[name]
+            if isinstance(value, Validator):
+                found[name] = value
+            else:
+                found.pop(name, None)
     return list(found.values())
 
 
@@ -234,7 +232,7 @@ def _initializer(cls: Class):  # noqa: ANN202 - an Implementation
             return not_walked(machine, f"{cls.name}.__init__ on an object that is not known", arguments, keywords)
         fields: dict[str, Field] = cls.notes["fields"]
         validators = _validators(receiver.cls)
-        if any(kind == "model" and mode != "after" for _made, kind, mode, _names in validators):
+        if any(made.of == "model" and made.mode != "after" for made in validators):
             keywords, unknown = _before(machine, cls, validators, arguments[1:], keywords)
             if unknown:
                 return not_walked(
@@ -266,8 +264,8 @@ def _initializer(cls: Class):  # noqa: ANN202 - an Implementation
         post = classes.lookup(receiver.cls, "__post_init__")
         if post.value is not None:
             _run_validator(machine, cls, "", lambda: machine.call(post.value, [receiver, *init_only]))  # pyrefly: ignore
-        for made, kind, mode, _names in validators:
-            if kind == "model" and mode == "after":
+        for made in validators:
+            if made.of == "model" and made.mode == "after":
                 function = made.function
                 _run_validator(machine, cls, "", lambda function=function: machine.call(function, [receiver]))
         return NONE
@@ -319,15 +317,15 @@ def _bind(
 
 
 def _before(
-    machine: Machine, cls: Class, validators: list, arguments: Arguments, keywords: Keywords
+    machine: Machine, cls: Class, validators: list[Validator], arguments: Arguments, keywords: Keywords
 ) -> tuple[Keywords, bool]:
     """Validators that run before the fields get the arguments; those that hand a dict on are walked."""
     if arguments:
         return keywords, True
-    for made, kind, mode, _names in validators:
-        if kind != "model" or mode == "after":
+    for made in validators:
+        if made.of != "model" or made.mode == "after":
             continue
-        if mode != "before":
+        if made.mode != "before":
             return keywords, True
         given = machine.strings(dict(keywords))
         handed = _run_validator(
@@ -343,11 +341,11 @@ def _before(
     return keywords, False
 
 
-def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, validators: list) -> Value:
+def _validate_field(machine: Machine, cls: Class, made: Field, value: Value, validators: list[Validator]) -> Value:
     mine = [
-        (entry, mode)
-        for entry, kind, mode, names in validators
-        if kind == "field" and (made.name in names or "*" in names)
+        (entry, entry.mode)
+        for entry in validators
+        if entry.of == "field" and (made.name in entry.fields or "*" in entry.fields)
     ]
     for entry, mode in mine:
         if mode == "before":
