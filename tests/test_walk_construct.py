@@ -317,13 +317,33 @@ class Tower:
         setattr(config, "named", 1)
         helped(config)
 """,
-        "transformers/models/toy/computing.py": "def compute(config, name):\n    setattr(config, name, 1)\n",
+        "transformers/models/toy/computing.py": """
+class Model:
+    def __init__(self, config, names):
+        config.sized = 3
+
+    def save(self, folder):
+        \"\"\"Saved with `save`.\"\"\"
+        for name in folder:
+            setattr(self.config, name, None)
+        self.config.save(folder)
+""",
+        "transformers/models/toy/called.py": """
+from .computing import Model
+
+
+def saved(model):
+    model.save([])
+""",
     }
     program = Program(tree_in(tmp_path, files), FactsCache(None))
-    assert stored_by(program, "transformers.models.toy.modeling_toy", lambda name: False) == {
-        "helped",
-        "sized",
-        "named",
-    }
-    assert stored_by(program, "transformers.models.toy.computing", lambda name: False) is None
-    assert stored_by(program, "transformers.models.toy.nowhere", lambda name: False) is None
+
+    def stored(module: str, called: str) -> frozenset[str] | None:
+        found = stored_by(program, f"transformers.models.toy.{module}", lambda name: False)
+        return found.by(called) if found is not None else None
+
+    assert stored("modeling_toy", "Tower") == {"helped", "sized", "named"}
+    assert stored("computing", "Model") == {"sized"}
+    assert stored("computing", "save") is None
+    assert stored("called", "saved") is None
+    assert stored("nowhere", "Tower") is None

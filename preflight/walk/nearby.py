@@ -6,7 +6,8 @@ import ast
 import difflib
 
 from preflight.model import Step
-from preflight.walk.values import Class
+from preflight.walk.outcomes import Exit
+from preflight.walk.values import Class, Instance
 
 _CLOSE = 0.75
 #: how alike a name must be to one that was only asked for; and so many such remarks are kept
@@ -20,6 +21,29 @@ def remark(remarks: dict[tuple[str, str], Step], cls: Class, name: str) -> None:
         near = defined_near(cls, name, _CLOSER)
         if near is not None:
             remarks[key] = near
+
+
+def remarks_on(exit: Exit, remarks: dict[tuple[str, str], Step], *, classes_asked: bool) -> tuple[Step, ...]:
+    """The remarks that an exception may come from. ``classes_asked``: it comes out of a stage that asks classes for what
+    they can do, as the registry does; behind that, objects are asked for many things.
+    """
+    if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
+        owner, name = exit.missing
+        near = defined_near(owner.cls if isinstance(owner, Instance) else owner, name)
+        if near is not None:
+            return (near,)
+    else:
+        given = remarks.get(("", exit.message or ""))
+        if given is not None:
+            return (given,)
+        if classes_asked:
+            return tuple(step for (owner, _name), step in remarks.items() if owner)
+    body = next((step for step in reversed(exit.trail) if step.function == "<module>"), None)
+    if body is None:
+        return ()
+    # a class is refused while it is made, such as by its decorator, which asked it for what it has not
+    made = [step for step in remarks.values() if step.path == body.path and step.line > body.line]
+    return tuple(sorted(made, key=lambda step: step.line)[:1])
 
 
 def defined_near(cls: Class, name: str, close: float = _CLOSE) -> Step | None:

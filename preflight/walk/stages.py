@@ -16,7 +16,7 @@ from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
-from preflight.walk.nearby import defined_near
+from preflight.walk.nearby import remarks_on
 from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
@@ -248,17 +248,8 @@ class _Launch:
         return None
 
     def _found(self, stage: str, exit: Exit) -> Found:
-        machine = self.machine
-        given = machine.remarks.get(("", exit.message or ""))
-        remarks = [given] if given is not None else []
-        if not remarks and stage == "configure":
-            # the registry asks classes for what they can do; behind that, objects are asked for many things
-            remarks = [step for (owner, _name), step in machine.remarks.items() if owner]
-        if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
-            owner, name = exit.missing
-            near = defined_near(owner.cls if isinstance(owner, Instance) else owner, name)
-            remarks = [near] if near is not None else []
-        return Found(stage, exit, tuple(machine.assumed.values()), tuple(remarks))
+        remarks = remarks_on(exit, self.machine.remarks, classes_asked=stage == "configure")
+        return Found(stage, exit, tuple(self.machine.assumed.values()), remarks)
 
     def _construct(self, config: Instance) -> None:
         """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""

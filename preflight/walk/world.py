@@ -9,6 +9,7 @@ from preflight.walk.modules import SourceModule
 
 if TYPE_CHECKING:
     from preflight.program import Program
+    from preflight.walk.lending import Stored
 
 
 class Texts:
@@ -68,7 +69,7 @@ class ProgramWorld:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._trees: dict[str, SourceModule | str | None] = {}
-        self._stores: dict[str, frozenset[str] | None] = {}
+        self._stores: dict[str, Stored | None] = {}
 
     def walked(self, name: str) -> bool:
         """vLLM is walked; of transformers only configuration files."""
@@ -107,12 +108,12 @@ class ProgramWorld:
 
         if name.partition(".")[0] != "transformers":
             return None
-        owner = name.rpartition(".")[0]
-        home = self.home(owner, name.rpartition(".")[2])
-        module = home[0] if home is not None else owner
+        owner, _, last = name.rpartition(".")
+        module, called = self.home(owner, last) or (owner, last)
         if module not in self._stores:
             self._stores[module] = stored_by(self._program, module, self.walked)
-        return self._stores[module]
+        stored = self._stores[module]
+        return stored.by(called) if stored is not None else None
 
     def find(self, name: str) -> SourceModule | str | None:
         """The module out of the tree; a reason where it is compiled or cannot be read."""
