@@ -22,8 +22,8 @@ _IMPORTED = re.compile(rb"(?m)^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import\b")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The attributes that code sets on others' objects; ``computed`` are functions that nothing of it calls, and that set
-    more, of names that they compute.
+    """The attributes that code sets on others' objects; ``computed`` are functions that nothing of it calls, and that
+    set more, of names that they compute.
     """
 
     names: frozenset[str]
@@ -36,8 +36,8 @@ class Stored:
 
 def stored_by(program: Program, name: str, aside: Callable[[str], bool]) -> Stored | None:
     """What the module ``name``, and the modules of its package that it imports from, set on anything but ``self``; None
-    where a text is not at hand, or a name is computed. Modules ``aside`` are not asked: the classes of configs, which are
-    walked.
+    where a text is not at hand, or a name is computed. Modules ``aside`` are not asked: the classes of configs, which
+    are walked.
     """
     text = _text(program, name)
     if text is None:

@@ -24,8 +24,8 @@ def remark(remarks: dict[tuple[str, str], Step], cls: Class, name: str) -> None:
 
 
 def remarks_on(exit: Exit, remarks: dict[tuple[str, str], Step], *, classes_asked: bool) -> tuple[Step, ...]:
-    """The remarks that an exception may come from. ``classes_asked``: it comes out of a stage that asks classes for what
-    they can do, as the registry does; behind that, objects are asked for many things.
+    """The remarks that an exception may come from. ``classes_asked``: it comes out of a stage that asks classes for
+    what they can do, as the registry does; behind that, objects are asked for many things.
     """
     if exit.missing is not None and isinstance(exit.missing[0], (Instance, Class)):
         owner, name = exit.missing

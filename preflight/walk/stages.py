@@ -21,7 +21,7 @@ from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Class, Const, Instance, Perhaps, Place, Unknown, Value
+from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
 from preflight.walk.world import Files
 
 if TYPE_CHECKING:

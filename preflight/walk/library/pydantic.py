@@ -83,8 +83,8 @@ def _config_dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
 
 
 class Validator(Descriptor):
-    """What stands in a class for a function that validates: ``of`` is ``field`` or ``model``. The descriptor itself says
-    so, for what outlives a walk keeps all that the walk made.
+    """What stands in a class for a function that validates: ``of`` is ``field`` or ``model``. The descriptor itself
+    says so, for what outlives a walk keeps all that the walk made.
     """
 
     __slots__ = ("fields", "mode", "of")
