@@ -14,11 +14,28 @@ RELEASE = {
     "vllm/toy.py": (
         "def limit():\n    return 3\n\n\ndef total(a, b=1):\n    return limit() + a + b\n\n\n"
         "def use():\n    return total(1, b=2)\n\n\n"
-        "class Toy:\n    size = 1\n\n    def run(self, data):\n        return data\n\n    def step(self, n):\n        return n\n"
+        "class Toy:\n    size = 1\n\n    def run(self, data):\n        return data\n\n    def step(self, n):\n        return n\n\n"
+        "    def jump(self, n):\n        return n\n\n    def leap(self):\n        return self.jump(1)\n\n"
+        "    def turn(self, n):\n        return n\n\n    def spin(self):\n        return self.turn(1)\n"
     ),
-    "vllm/other.py": "class Other:\n    def step(self, n, m):\n        return n\n",
+    "vllm/other.py": (
+        "from vllm.toy import Toy\n\n\nclass Other:\n    def step(self, n, m):\n        return n\n\n    def jump(self, n, m):\n        return n\n\n\n"
+        "class Child(Toy):\n    def turn(self, n):\n        return n\n\n\n"
+        "class Holder:\n    def __init__(self):\n        self.toy = Toy()\n\n    def hop(self):\n        return self.toy.skip(1)\n"
+    ),
     "vllm/user.py": "from vllm.toy import Toy, limit\n\n\ndef use(toy: Toy):\n    return limit() + toy.run(1) + toy.step(2)\n",
-    "vllm/reader.py": "from vllm import user\n\n\ndef read():\n    return user\n",
+    "vllm/reader.py": (
+        "from vllm import far, user\n\n\ndef read():\n    return user\n\n\ndef near():\n    return far.count(1, 2)\n\n\n"
+        "def late():\n    from vllm.far import late\n\n    return late(1, 2)\n\n\n"
+        "def given(own):\n    return own(1, 2)\n\n\n"
+        "def safe():\n    try:\n        return far.safe(1, 2)\n    except TypeError:\n        return far.safe(1)\n"
+    ),
+    "vllm/far.py": (
+        "from vllm.taken import taken\n\n\ndef count(a, b=0):\n    return a\n\n\ndef late(a, b=0):\n    return a\n\n\n"
+        "def safe(a, b=0):\n    return a\n\n\ndef own(a, b=0):\n    return a\n\n\ndef call(own):\n    return own(1, 2)\n"
+    ),
+    "vllm/taken.py": "def taken(a, b=0):\n    return a\n",
+    "vllm/taker.py": "from vllm.taken import taken\n\n\ndef take():\n    return taken(1, 2)\n",
 }
 PATCHED = {"PF707", "PF708", "PF709"}
 
@@ -92,6 +109,15 @@ def test_names_that_were_bound_before(tmp_path, monkeypatch, text, expected):
         ("from vllm.toy import Toy\ndef step(self):\n    return 1\nToy.step = step\n", []),
         ("import vllm.toy\ndef total(a):\n    return a\nvllm.toy.total = total\n", [("PF709", 2)]),
         ("import vllm.toy\ndef total(a, b):\n    return a\nvllm.toy.total = total\n", []),
+        # and where it is known, it is said
+        ("from vllm.toy import Toy\ndef jump(self):\n    return 1\nToy.jump = jump\n", [("PF709", 2)]),
+        ("from vllm.toy import Toy\ndef jump(self, n, m=1):\n    return 1\nToy.jump = jump\n", []),
+        ("from vllm.toy import Toy\ndef turn(self):\n    return 1\nToy.turn = turn\n", []),
+        ("import vllm.far\ndef count(a):\n    return a\nvllm.far.count = count\n", [("PF709", 2)]),
+        ("import vllm.far\ndef late(a):\n    return a\nvllm.far.late = late\n", [("PF709", 2)]),
+        ("import vllm.far\ndef safe(a):\n    return a\nvllm.far.safe = safe\n", []),
+        ("import vllm.far\ndef own(a):\n    return a\nvllm.far.own = own\n", []),
+        ("import vllm.taken\ndef taken(a):\n    return a\nvllm.taken.taken = taken\n", []),
         (
             "import vllm.user\nclass Mine(vllm.user.Toy):\n    def run(self):\n        return 1\nvllm.user.Toy = Mine\n",
             [("PF709", 3)],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.bound import statements
 from preflight.checks.classes.ids import CANNOT_BIND, OVERRIDE
-from preflight.checks.inference.callees import Callee, callees, shape_of
+from preflight.checks.inference.callees import Callee, callees, is_asked, shape_of
 from preflight.checks.inference.values import Env
 from preflight.checks.plugins import endings_of
 from preflight.checks.reach import classes_of, function_facts
@@ -106,7 +106,7 @@ def _in_body(survey: Survey, body: Body, env: Env, runs: str | None, own: bool) 
             continue
         shape = shape_of(node)
         problems = [problem for callee in found.found if (problem := callee.signature.bind(shape)) is not None]
-        if len(problems) != len(found.found) or _asked(node, body) or _set_from_outside(survey, node):
+        if len(problems) != len(found.found) or is_asked(node, body) or _set_from_outside(survey, node):
             continue
         callee, problem = found.found[0], problems[0]
         if not own and callee.span.path not in {module.path for module in survey.reach.modules}:
@@ -114,15 +114,6 @@ def _in_body(survey: Survey, body: Body, env: Env, runs: str | None, own: bool) 
         if env.cls is not None and _decided_by_subclasses(survey, env.cls, node, callee):
             continue
         yield _fault(survey, env, place, callee, problem, runs)
-
-
-def _asked(node: ast.Call, body: Body) -> bool:
-    """Whether the function asks what kind of object it is that is called."""
-    func = node.func
-    texts = {ast.unparse(func)}
-    if isinstance(func, ast.Attribute):
-        texts.add(ast.unparse(func.value))
-    return bool(texts & body.asked)
 
 
 def _set_from_outside(survey: Survey, node: ast.Call) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from preflight.checks.configs.ids import HIDDEN
 from preflight.checks.configs.setting import is_set
 from preflight.checks.configs.view import function_name
+from preflight.checks.inference.scopes import scopes_of
 from preflight.model import Fault, Severity, Step
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _CLASSES = re.compile(r"(?<![\w.])[A-Z]\w*")
 def check_defaults(view: View, module: Module, lines: frozenset[int]) -> Iterator[Fault]:
     """The ``getattr`` with a default that new lines ask of a config for a name that its class has no more."""
     seen: set[str] = set()
-    for body, env in view.bodies(module, lines):
+    for body, env in scopes_of(view.inference, module, lines):
         for place in body.calls:
             node = place.node
             name = _asked(node)

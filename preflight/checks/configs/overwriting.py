@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.checks.configs.ids import OVERWRITTEN
 from preflight.checks.configs.view import function_name
 from preflight.checks.inference.callees import is_module
+from preflight.checks.inference.scopes import scopes_of
 from preflight.checks.inference.values import ClassItself
 from preflight.checks.reach import classes_of
 from preflight.model import Fault, Severity, Step
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def check_overwriting(view: View, module: Module, lines: frozenset[int]) -> Iterator[Fault]:
     """The values of a model's config that new lines of a layer or model overwrite."""
     seen: set[str] = set()
-    for body, env in view.bodies(module, lines):
+    for body, env in scopes_of(view.inference, module, lines):
         if env.cls is None or not any(is_module(base) for base in env.cls.mro):
             continue
         for target, binding in body.foreign:
@@ -60,7 +61,7 @@ def _reader(view: View, env: Env, body: Body, name: str) -> tuple[Class, Span] |
         if cls is env.cls or view.classes.of_model(cls):
             continue
         module = view.program.module(cls.module)
-        for other, scope in view.bodies(module, None):
+        for other, scope in scopes_of(view.inference, module, None):
             if scope.cls is not cls:
                 continue
             for place in other.reads:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from preflight.checks.configs.ids import UNDECLARED
 from preflight.checks.configs.setting import is_set
 from preflight.checks.configs.view import View, function_name
+from preflight.checks.inference.scopes import scopes_of
 from preflight.checks.reach import classes_of
 from preflight.model import Fault, Severity, Step
 from preflight.program.texts import whole_word
@@ -58,7 +59,7 @@ def check_reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[F
 
 def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
     """The attributes of configs that new lines read, and the release's file nowhere."""
-    for body, env in view.bodies(module, lines):
+    for body, env in scopes_of(view.inference, module, lines):
         for place in body.reads:
             node = place.node
             if not isinstance(node, ast.Attribute) or node.end_lineno not in lines or place.survives("AttributeError"):

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from preflight.checks.bound import statements
 from preflight.checks.changes import change_of
 from preflight.checks.configs.expressions import Configs
 from preflight.checks.configs.known import ConfigClasses
 from preflight.checks.configs.models import ModelConfigs
 from preflight.checks.inference.code import Code
 from preflight.checks.inference.inference import Inference
-from preflight.checks.inference.values import Env
-from preflight.checks.reach import classes_of, function_facts
-from preflight.program.facts import FunctionFacts
 
 if TYPE_CHECKING:
     from preflight.checks.context import Context
-    from preflight.checks.inference.bodies import Body
+    from preflight.checks.inference.values import Env
     from preflight.program import Module, Program
 
 #: an attribute of a config, by the usual names of one
@@ -65,29 +60,9 @@ class View:
         entries = self.program.registry_reader.registry().entries.values()
         return frozenset(entry.module for entry in entries) - {module.name}
 
-    def bodies(self, module: Module, lines: frozenset[int] | None) -> Iterator[tuple[Body, Env]]:
-        """The functions of a module, all or those that have one of these lines, with their scopes: those of classes as
-        methods."""
-        for facts in function_facts(module.facts.body):
-            body = self.code.body(module, facts) if _has(facts, lines) else None
-            for inner in body.all() if body is not None else ():
-                yield inner, Env(module, inner)
-        for cls in classes_of(self.program, module):
-            # those of the class statement: what a decorator has put over them is written elsewhere
-            for facts in statements(cls.facts.body) if cls.facts is not None else ():
-                if not isinstance(facts, FunctionFacts) or not _has(facts, lines):
-                    continue
-                method = self.inference.objects.method(cls, facts)
-                for inner in method.body.all() if method is not None else ():
-                    yield inner, Env(module, inner, cls, cls)
-
 
 def function_name(env: Env) -> str:
     """The function of a scope, as a report names it."""
     node = env.body.node if env.body is not None else None
     own = node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else "<lambda>"
     return f"{env.owner.name}.{own}" if env.owner is not None else own
-
-
-def _has(facts: FunctionFacts, lines: frozenset[int] | None) -> bool:
-    return lines is None or any(number in lines for number in range(facts.line, facts.end_line + 1))

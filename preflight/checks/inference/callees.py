@@ -27,6 +27,7 @@ from preflight.program.facts import (
 )
 
 if TYPE_CHECKING:
+    from preflight.checks.inference.bodies import Body
     from preflight.checks.inference.inference import Inference
     from preflight.program.classes import Member
 
@@ -71,6 +72,15 @@ def shape_of(node: ast.Call) -> CallShape:
 def callees(inference: Inference, node: ast.Call, env: Env) -> Callees:
     """The functions that a call in ``env`` may run."""
     return _of(inference, inference.infer(node.func, env))
+
+
+def is_asked(node: ast.Call, body: Body) -> bool:
+    """Whether the function asks what kind of object it is that is called."""
+    func = node.func
+    texts = {ast.unparse(func)}
+    if isinstance(func, ast.Attribute):
+        texts.add(ast.unparse(func.value))
+    return bool(texts & body.asked)
 
 
 def _of(inference: Inference, value: Alternatives) -> Callees:

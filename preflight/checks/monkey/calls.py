@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.overrides import Caller, callers_of
 from preflight.checks.classes.signatures import what_is_wrong
-from preflight.checks.inference.callees import shape_of
 from preflight.checks.monkey.collect import MonkeyPatch, meaning, resolved
 from preflight.checks.monkey.ids import REPLACEMENT
+from preflight.checks.monkey.lookups import lookups_of
 from preflight.checks.reach import classes_of
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import Definition, Kind
-from preflight.program.facts import FunctionFacts, Hole
+from preflight.program.facts import FunctionFacts
 from preflight.program.syntax_nodes import dotted
 
 if TYPE_CHECKING:
+    from preflight.checks.monkey.receivers import Receivers
     from preflight.program import Class, Program, Signature
 
 
-def call_faults(program: Program, patch: MonkeyPatch) -> Iterator[Fault]:
+def call_faults(program: Program, patch: MonkeyPatch, receivers: Receivers) -> Iterator[Fault]:
     """The calls that bind to what the release has, and not to what replaces it: one finding for each function."""
     new = replacement(program, patch)
     if new is None:
@@ -32,8 +34,10 @@ def call_faults(program: Program, patch: MonkeyPatch) -> Iterator[Fault]:
         if cls is None or old is None or old.kind != "method" or not isinstance(new.facts, FunctionFacts):
             return
         taken, base = _signature(program, new), program.member_signature(old)
-        if taken is not None and base is not None and _is_only(program, cls, patch.attribute):
-            yield from _of_method(program, patch, new, taken.bound(), base.bound())
+        if taken is not None and base is not None:
+            by_name = callers_of(program, old.name) if _is_only(program, cls, old.name) else ()
+            callers = chain(by_name, receivers.callers(cls, old))
+            yield from _of_callable(patch, new, taken.bound(), base.bound(), callers)
         return
     original = program.resolve(patch.owner.module, patch.attribute).only
     if original is None:
@@ -41,7 +45,7 @@ def call_faults(program: Program, patch: MonkeyPatch) -> Iterator[Fault]:
     if isinstance(new.facts, FunctionFacts) and isinstance(original.facts, FunctionFacts):
         taken, base = _signature(program, new), _signature(program, original)
         if taken is not None and base is not None:
-            yield from _of_function(program, patch, new, taken, base)
+            yield from _of_callable(patch, new, taken, base, lookups_of(program, patch))
     elif new.kind is Kind.CLASS and original.kind is Kind.CLASS:
         ours, theirs = program.class_of(new), program.class_of(original)
         if ours is not None and theirs is not None and ours is not theirs:
@@ -84,10 +88,10 @@ def _is_only(program: Program, cls: Class, name: str) -> bool:
     return True
 
 
-def _of_method(
-    program: Program, patch: MonkeyPatch, new: Definition, taken: Signature, base: Signature
+def _of_callable(
+    patch: MonkeyPatch, new: Definition, taken: Signature, base: Signature, callers: Iterable[Caller]
 ) -> Iterator[Fault]:
-    for caller in callers_of(program, patch.attribute):
+    for caller in callers:
         problem = taken.bind(caller.shape)
         if problem is not None and base.bind(caller.shape) is None:
             yield _fault(patch, new.span, f"{new.name} {what_is_wrong(problem)}", caller)
@@ -110,24 +114,6 @@ def _of_class(program: Program, patch: MonkeyPatch, ours: Class, theirs: Class) 
             if problem is not None and base.bound().bind(caller.shape) is None:
                 yield _fault(patch, own.span, f"{ours.name}.{name} {what_is_wrong(problem)}", caller)
                 break
-
-
-def _of_function(
-    program: Program, patch: MonkeyPatch, new: Definition, taken: Signature, base: Signature
-) -> Iterator[Fault]:
-    """The calls of a function by its module's own code: they find what the module's name stands for then."""
-    module = program.module(patch.owner.module)
-    tree = program.syntax_tree(module)
-    if isinstance(tree, Hole) or module.path is None:
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == patch.attribute:
-            shape = shape_of(node)
-            problem = taken.bind(shape)
-            if problem is not None and base.bind(shape) is None:
-                caller = Caller(shape, module.path, node.lineno, f"{patch.attribute}(...)")
-                yield _fault(patch, new.span, f"{new.name} {what_is_wrong(problem)}", caller)
-                return
 
 
 def _fault(patch: MonkeyPatch, span: Span, what: str, caller: Caller) -> Fault:

@@ -18,15 +18,17 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
     from preflight.checks.monkey.collect import patches_beside
     from preflight.checks.monkey.effect import bound_before_faults, unread_fault
     from preflight.checks.monkey.parents import parent_only_faults
+    from preflight.checks.monkey.receivers import Receivers
 
     program = context.load_program()
     patches = list(patches_beside(context, program))
+    receivers = Receivers(context, program)
     seen: set[Span] = set()
     for patch in patches:
         fault = unread_fault(context, program, patch)
         if fault is not None:
             yield fault
-        for found in call_faults(program, patch):
+        for found in call_faults(program, patch, receivers):
             if found.span not in seen:
                 seen.add(found.span)
                 yield found

@@ -1,0 +1,37 @@
+"""The functions of a module, each with what names mean in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from preflight.checks.bound import statements
+from preflight.checks.inference.values import Env
+from preflight.checks.reach import classes_of, function_facts
+from preflight.program.facts import FunctionFacts
+
+if TYPE_CHECKING:
+    from preflight.checks.inference.bodies import Body
+    from preflight.checks.inference.inference import Inference
+    from preflight.program import Module
+
+
+def scopes_of(inference: Inference, module: Module, lines: frozenset[int] | None = None) -> Iterator[tuple[Body, Env]]:
+    """The functions of a module, all or those that have one of these lines, with their scopes: those of classes as
+    methods."""
+    for facts in function_facts(module.facts.body):
+        body = inference.code.body(module, facts) if _has(facts, lines) else None
+        for inner in body.all() if body is not None else ():
+            yield inner, Env(module, inner)
+    for cls in classes_of(inference.program, module):
+        # those of the class statement: what a decorator has put over them is written elsewhere
+        for facts in statements(cls.facts.body) if cls.facts is not None else ():
+            if not isinstance(facts, FunctionFacts) or not _has(facts, lines):
+                continue
+            method = inference.objects.method(cls, facts)
+            for inner in method.body.all() if method is not None else ():
+                yield inner, Env(module, inner, cls, cls)
+
+
+def _has(facts: FunctionFacts, lines: frozenset[int] | None) -> bool:
+    return lines is None or any(number in lines for number in range(facts.line, facts.end_line + 1))
