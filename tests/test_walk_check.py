@@ -179,3 +179,17 @@ def test_flags_that_are_refused_do_not_hide_what_is_behind_them(tmp_path: Path, 
         tmp_path, capsys, "--", "vllm", "serve", str(tmp_path / "toy"), "--no-such-flag", patch=patch
     )
     assert {finding["rule"] for finding in report["findings"]} == {"PF501", "PF401"}
+
+
+@pytest.mark.parametrize("name", ["toy", "./toy", "toy/", "../{parent}/toy", "{folder}/toy", "{folder}/./toy/"])
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
+def test_a_folder_is_the_same_however_it_is_written(
+    name: str, file: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = f"if os.path.isdir(self.model) and os.path.isfile(os.path.join(self.model, '{file}')):"
+    patch = {ENGINE: engine("import os", there, "    raise ValueError('there')")}
+    word = name.format(parent=tmp_path.name, folder=tmp_path)
+    _code, report = check_launch(tmp_path, capsys, "--", "vllm", "serve", word, patch=patch)
+    assert found(report) == ([("PF601", "error")] if file == "config.json" else [])
+    assert not [id for id in ids(report) if id.startswith(("launch", "walk"))]

@@ -9,8 +9,9 @@ from typing import Any
 from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
 from preflight.walk.assumptions import Assumptions
+from preflight.walk.files import FOLDER, Files
 from preflight.walk.stages import Scope, Walk, walk_launch
-from preflight.walk.world import Files, ProgramWorld
+from preflight.walk.world import ProgramWorld
 from tests.trees import released, transformers
 
 #: the transformers that a release was made with
@@ -137,12 +138,10 @@ def launch(
     library = transformers(TRANSFORMERS[version])
     program = Program(_with_package(tree, library))
     world = ProgramWorld(program)
-    kinds: dict[str, str] = {}
-    data: dict[str, Any] = {}
+    files = Files()
     for name, content in (("model", config), ("drafter", DRAFTER)):
-        kinds[f"/models/{name}"] = "folder"
-        kinds[f"/models/{name}/config.json"] = "file"
-        data[f"/models/{name}/config.json"] = content
+        files.add(f"/models/{name}", FOLDER)
+        files.add_json(f"/models/{name}/config.json", content)
     assumptions = Assumptions(
         gpu_count=8,
         gpu_memory=141,
@@ -151,9 +150,7 @@ def launch(
         present=program.requirements.required(),
         versions={"vllm": version, "transformers": TRANSFORMERS[version], "torch": "2.9.1"},
     )
-    return walk_launch(
-        world, ["--model", "/models/model", *flags], Files(kinds, data), assumptions, Scope(construct=construct)
-    )
+    return walk_launch(world, ["--model", "/models/model", *flags], files, assumptions, Scope(construct=construct))
 
 
 def _with_package(tree: Any, folder: Any) -> Any:

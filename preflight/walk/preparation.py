@@ -13,8 +13,8 @@ from preflight.launch.launch import MODEL_DESTINATIONS
 from preflight.launch.unresolved import is_open
 from preflight.model import Undecided
 from preflight.walk.assumptions import Assumptions, with_stated
+from preflight.walk.files import FILE, FOLDER, PARTLY, Files
 from preflight.walk.given import Given, given_of
-from preflight.walk.world import Files
 
 if TYPE_CHECKING:
     from preflight.launch.checkpoint import ModelFiles
@@ -111,14 +111,12 @@ def _add_model(files: Files, name: str, model: ModelFiles) -> None:
 
     A hub id keeps its name that way, which code asks for in places.
     """
-    name = name.rstrip("/") or name
     whole = model.folder / model.file == model.folder / "config.json" and not name.endswith(".json")
-    files.kinds[name] = "folder" if whole else "partly"
+    files.add(name, FOLDER if whole else PARTLY)
     if whole:
         _list(files, model.folder, name, 0)
     shown = model.file if whole or model.file == "params.json" else "config.json"
-    files.kinds[f"{name}/{shown}"] = "file"
-    files.data[f"{name}/{shown}"] = dict(model.config)
+    files.add_json(f"{name}/{shown}", dict(model.config))
 
 
 def _list(files: Files, folder: Path, name: str, level: int) -> None:
@@ -126,28 +124,28 @@ def _list(files: Files, folder: Path, name: str, level: int) -> None:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
-        files.kinds[name] = "partly"
+        files.add(name, PARTLY)
         return
     for entry in entries:
         inner = f"{name}/{entry.name}"
-        if len(files.kinds) > _MOST_FILES:
-            files.kinds[name] = "partly"
+        if len(files) > _MOST_FILES:
+            files.add(name, PARTLY)
             return
         if _is_folder(entry):
             deep = level >= _MOST_LEVELS
-            files.kinds[inner] = "partly" if deep else "folder"
+            files.add(inner, PARTLY if deep else FOLDER)
             if not deep:
                 _list(files, Path(entry.path), inner, level + 1)
             continue
-        files.kinds[inner] = "file"
+        files.add(inner, FILE)
         if level == 0 and entry.name.endswith(".json"):
             data = _json(Path(entry.path))
             if data is not None:
-                files.data[inner] = data
+                files.add_json(inner, data)
         elif level == 0 and entry.name.endswith(".py"):
             text = _python(Path(entry.path))
             if text is not None:
-                files.code[inner] = text
+                files.add_code(inner, text)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -7,6 +7,7 @@ there; here that package is made of the files of the checkpoint's folder.
 from __future__ import annotations
 
 import ast
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from preflight.walk import operands
@@ -16,9 +17,9 @@ from preflight.walk.stored import Partly
 from preflight.walk.values import NONE, Builtin, Class, Const, Instance, Map, ModuleValue, Value
 
 if TYPE_CHECKING:
+    from preflight.walk.files import Files
     from preflight.walk.machine import Machine
     from preflight.walk.modules import World
-    from preflight.walk.world import Files
 
 PACKAGE = "transformers_modules"
 #: modules of this name hold a config class, named behind the colon, whose code is not here
@@ -46,7 +47,7 @@ class WithRemote:
             is_known = not package or package in map(package_of, folders)
             return SourceModule(f"{name.replace('.', '/')}/__init__.py", ast.Module([], []), True) if is_known else None
         for folder in folders:
-            text = self._files.code.get(f"{folder}/{file}.py")
+            text = self._files.code(f"{folder}/{file}.py")
             if package_of(folder) == package and text is not None:
                 try:
                     return SourceModule(f"{file}.py", ast.parse(text), False)
@@ -77,7 +78,7 @@ class WithRemote:
 
 def package_of(folder: str) -> str:
     """The name of a checkpoint's package."""
-    return "".join(character if character.isalnum() else "_" for character in folder)
+    return "".join(character if character.isalnum() else "_" for character in normpath(folder))
 
 
 def load_class(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -91,7 +92,7 @@ def load_class(machine: Machine, arguments: list[Value], keywords: dict[str, Val
     folder = operands.payload(given.get("pretrained_model_name_or_path", NONE))
     if isinstance(reference, Const) and isinstance(folder, Const):
         file, _, name = str(reference.value).rpartition(".")
-        if f"{folder.value}/{file}.py" in machine.library.files.code:
+        if machine.library.files.code(f"{folder.value}/{file}.py") is not None:
             module = machine.modules.module(machine, f"{PACKAGE}.{package_of(str(folder.value))}.{file}")
             try:
                 found = machine.find(module, name) if isinstance(module, ModuleValue) else None

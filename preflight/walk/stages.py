@@ -14,6 +14,7 @@ from preflight.model import Step
 from preflight.walk import attributes
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
+from preflight.walk.files import Files
 from preflight.walk.machine import Doubt, Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.nearby import remarks_on
@@ -22,7 +23,6 @@ from preflight.walk.remote import WithRemote
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
 from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
-from preflight.walk.world import Files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import texts
 from preflight.walk.assumptions import PLATFORM, Assumptions
+from preflight.walk.files import Files
 from preflight.walk.library.registry import Library, library_class
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
 from preflight.walk.remote import load_class
 from preflight.walk.values import NONE, TRUE, Builtin, Class, Const, Implementation, Instance, Value
-from preflight.walk.world import Files
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine

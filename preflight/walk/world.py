@@ -1,9 +1,9 @@
-"""Where the modules of a walk come from, and what the launch is known to have of files."""
+"""Where the modules of a walk come from."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from preflight.walk.modules import SourceModule
 
@@ -144,29 +144,3 @@ def _shown_path(path: str, name: str) -> str:
         return path
     head = name.partition(".")[0]
     return f"{head}/" + path.rpartition(f"/{head}/")[2] if f"/{head}/" in path else path.rpartition("/")[2]
-
-
-class Files:
-    """What the launch is known to have of files, by path: ``kinds`` are ``file``, ``folder`` (known wholly: what is
-    not listed in it is not there) and ``partly`` (a folder of which only the listed files are known); ``data`` is the
-    content of JSON files, ``code`` the text of Python files. Everything else is not known.
-    """
-
-    def __init__(self, kinds: dict[str, str] | None = None, data: dict[str, Any] | None = None) -> None:
-        self.kinds = kinds or {}
-        self.data = data or {}
-        self.code: dict[str, str] = {}
-
-    def folders_with_code(self) -> list[str]:
-        """The folders that hold Python files."""
-        return sorted({path.rpartition("/")[0] for path in self.code})
-
-    def kind(self, path: str) -> str | None:
-        """``file``, ``folder``, ``partly``, ``nothing``, or None where that is not known."""
-        path = path.rstrip("/")
-        known = self.kinds.get(path)
-        if known is not None:
-            return known
-        parent = self.kinds.get(path.rpartition("/")[0])
-        # the small files beside a config.json would have been fetched, or copied, with it
-        return "nothing" if parent == "folder" or (parent == "partly" and path.endswith(".json")) else None

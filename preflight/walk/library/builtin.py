@@ -18,6 +18,7 @@ from preflight.walk.values import (
     Builtin,
     Class,
     Const,
+    External,
     Function,
     Instance,
     Keywords,
@@ -142,7 +143,11 @@ def _getattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
     if not isinstance(name.value, str):
         machine.fail("TypeError", f"attribute name must be string, not '{type(name.value).__name__}'")
     if len(arguments) < 3:
-        return machine.get(owner, name.value)
+        found = machine.get(owner, name.value)
+        if isinstance(owner, External) and isinstance(found, External) and name.origin is not None:
+            # the launch names it, no code: whether this library has it nobody has tried
+            machine.doubt("walk-library-name", f"whether {owner.name} has {name.value!r} is not known ({name.origin})")
+        return found
     if isinstance(owner, OneOf):
         return fork(
             machine,

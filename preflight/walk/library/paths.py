@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from preflight.walk import operands
+from preflight.walk.files import FILE, FOLDER, NOTHING, PARTLY
 from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import NONE, Arguments, Builtin, Const, Instance, Keywords, Value
@@ -20,16 +21,19 @@ for _name in ("Path", "PurePath", "PosixPath", "PurePosixPath"):
     MAKERS[f"pathlib.{_name}"] = lambda machine: machine.natives.of(PurePosixPath)
 
 
+_PROBES = {"exists": (FILE, FOLDER, PARTLY), "is_file": (FILE,), "is_dir": (FOLDER, PARTLY)}
+
+
 def path_attribute(machine: Machine, path: PurePosixPath, name: str) -> Value | None:
     """A method of ``Path`` that asks the file system; None for those that do not."""
-    if name in ("exists", "is_file", "is_dir"):
+    kinds = _PROBES.get(name)
+    if kinds is not None:
 
         def probe(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             kind = machine.library.files.kind(str(path))
             if kind is None:
                 return machine.unknown(f"whether {path} is there", cls=machine.natives.bool)
-            wanted = {"exists": ("file", "folder", "partly"), "is_file": ("file",), "is_dir": ("folder", "partly")}
-            return Const(kind in wanted[name])
+            return Const(kind in kinds)
 
         return Builtin(f"Path.{name}", probe)
     if name == "open":
@@ -50,9 +54,9 @@ def path_attribute(machine: Machine, path: PurePosixPath, name: str) -> Value | 
 def _listing(machine: Machine, path: PurePosixPath, name: str, arguments: Arguments) -> Value:
     """The entries of a folder that is known wholly."""
     pattern = arguments[0] if arguments else Const("*")
-    if machine.library.files.kind(str(path)) != "folder" or not isinstance(pattern, Const):
+    if machine.library.files.kind(str(path)) != FOLDER or not isinstance(pattern, Const):
         return machine.unknown("the files of this machine")
-    found = [PurePosixPath(known) for known in sorted(machine.library.files.kinds) if known.startswith(f"{path}/")]
+    found = [path / known for known in machine.library.files.inside(str(path))]
     if name != "rglob":
         found = [known for known in found if known.parent == path]
     return machine.list([Const(known) for known in found if name == "iterdir" or known.match(str(pattern.value))])
@@ -61,12 +65,12 @@ def _listing(machine: Machine, path: PurePosixPath, name: str, arguments: Argume
 def open_file(machine: Machine, path: str) -> Value:
     """``open(path)``: a file whose text is known, an error for one that is surely not there, else unknown."""
     kind = machine.library.files.kind(path)
-    if kind == "nothing":
+    if kind == NOTHING:
         error = machine.instance(machine.natives.exception("FileNotFoundError"))
         message = f"[Errno 2] No such file or directory: '{path}'"
         error.content["args"] = machine.tuple([Const(2), Const(message)])
         raise Raised((machine.exit(error, message),))
-    if path not in machine.library.files.data:
+    if machine.library.files.json(path) is None:
         machine.may_raise(f"{path} is opened")
         return machine.unknown(f"the content of {path}")
     cls = machine.library.external_class(machine, "preflight.File")
@@ -85,7 +89,7 @@ def _open(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
 
 
 def _read_all(machine: Machine, path: str) -> Value:
-    data = machine.library.files.data.get(path)
+    data = machine.library.files.json(path)
     if data is None:
         machine.may_raise(f"{path} is read")
         return machine.unknown(f"the content of {path}")
@@ -168,9 +172,9 @@ def _cached_file(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
     if isinstance(folder, Const) and isinstance(name, Const):
         path = str(PurePosixPath(str(folder.value)) / str(name.value))
         kind = machine.library.files.kind(path)
-        if kind == "file":
+        if kind == FILE:
             return Const(path)
-        if kind == "nothing":
+        if kind == NOTHING:
             quiet = keywords.get("_raise_exceptions_for_missing_entries")
             if isinstance(quiet, Const) and quiet.value is False:
                 return NONE
@@ -212,7 +216,7 @@ for _name in ("torch", "transformers"):
 def _commit_hash(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """Only files in the hub's cache have one."""
     path = arguments[0]
-    if isinstance(path, Const) and (path.value is None or machine.library.files.kind(str(path.value)) == "file"):
+    if isinstance(path, Const) and (path.value is None or machine.library.files.kind(str(path.value)) == FILE):
         return arguments[1] if len(arguments) > 1 else NONE
     return machine.unknown("the commit of a file of the hub")
 
@@ -238,7 +242,7 @@ def _is_folder(machine: Machine, repository: Value) -> bool:
     if not isinstance(repository, Const):
         return False
     name = str(repository.value)
-    if machine.library.files.kind(name) not in ("folder", "partly"):
+    if machine.library.files.kind(name) not in (FOLDER, PARTLY):
         return False
     if not _REPOSITORY.fullmatch(name):
         error = machine.call(
@@ -270,7 +274,7 @@ def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """The revision of a folder is the one that was asked for."""
     folder = operands.payload(arguments[0])
-    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) in ("folder", "partly"):
+    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) in (FOLDER, PARTLY):
         return keywords.get("revision", arguments[1] if len(arguments) > 1 else NONE)
     machine.may_raise("the revision of a repository of the hub")
     return machine.unknown("the revision of a repository of the hub")

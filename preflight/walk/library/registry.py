@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk.derived import Derived, apply
+from preflight.walk.files import Files
 from preflight.walk.origins import combined
 from preflight.walk.outcomes import Raised, fork
 from preflight.walk.truth import Truth
@@ -29,7 +30,6 @@ from preflight.walk.values import (
     Unknown,
     Value,
 )
-from preflight.walk.world import Files
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine

@@ -14,6 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import classes, operands, subscripts, texts
+from preflight.walk.files import FILE, FOLDER, PARTLY
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library import containers
 from preflight.walk.library.constructors import constructor
@@ -145,7 +146,7 @@ def _getenv(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     return containers.DICT["get"](machine, environment, [arguments[0], default], {})
 
 
-def _probe(name: str, *, folder: bool | None) -> None:
+def _probe(name: str, *kinds: str) -> None:
     """A question about a file: what the launch is known to have is answered, the rest is not known."""
 
     @function(f"os.path.{name}", f"os.{name}")
@@ -159,13 +160,13 @@ def _probe(name: str, *, folder: bool | None) -> None:
                 )
             answer = machine.library.files.kind(str(value.value))
             if answer is not None:
-                return Const(answer != "nothing" if folder is None else answer == ("folder" if folder else "file"))
+                return Const(answer in kinds)
         return machine.unknown("whether a file is there", cls=machine.natives.bool)
 
 
-_probe("exists", folder=None)
-_probe("isfile", folder=False)
-_probe("isdir", folder=True)
+_probe("exists", FILE, FOLDER, PARTLY)
+_probe("isfile", FILE)
+_probe("isdir", FOLDER, PARTLY)
 
 
 @function("os.fspath")
