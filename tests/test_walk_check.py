@@ -64,7 +64,12 @@ def test_a_fault_under_a_default_alone_is_a_warning(
         (
             ("if 8 % self.tensor_parallel_size:", "    raise ValueError('no')"),
             ("--tensor-parallel-size", "3"),
-            "change --tensor-parallel-size",
+            "give --tensor-parallel-size a value that divides 8: 1, 2, 4 or 8",
+        ),
+        (
+            ("heads = model.hf_config.num_attention_heads", "assert heads % self.tensor_parallel_size == 0"),
+            ("--tensor-parallel-size", "3"),
+            "a value that divides 8 (config.json: num_attention_heads): 1, 2, 4 or 8",
         ),
         (
             ("groups = self.tensor_parallel_size + 4", "assert model.hf_config.num_attention_heads % groups == 0"),
@@ -75,7 +80,7 @@ def test_a_fault_under_a_default_alone_is_a_warning(
         (("raise ValueError(\"'fo8' is none of 'fp8', 'int4'\")",), (), None),
         (("raise ValueError(\"'fp8_e4m' is none of 'fp8', 'fp8_e4m3', 'int4'\")",), (), "did you mean fp8_e4m3?"),
     ],
-    ids=["list", "flag", "computed", "package", "unlike", "alike"],
+    ids=["list", "flag", "divisor", "computed", "package", "unlike", "alike"],
 )
 def test_the_way_out(
     body: tuple[str, ...], words: tuple[str, ...], part: str | None, tmp_path: Path, capsys: Any

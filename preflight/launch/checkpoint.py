@@ -56,7 +56,14 @@ def read_model(name: str, folder: Path, file: Path | None, overrides: Mapping[st
     """
     if file is not None and file.suffix.lower() != ".json":
         return f"{name} is a single file that holds no config.json"
-    found = file or next((folder / known for known in CONFIG_NAMES if exists(folder / known)), None)
+    # a link that leads nowhere is there, and cannot be read
+    files = (folder / known for known in CONFIG_NAMES)
+    found = file or next((path for path in files if exists(path) or path.is_symlink()), None)
+    if found is not None and not exists(found) and found.is_symlink():
+        raise LaunchError(
+            f"{_shown(name, found)} is a symbolic link that leads to no file",
+            "download the checkpoint again, or name the folder that holds its files",
+        )
     if found is None:
         return f"{name} has neither a {' nor a '.join(CONFIG_NAMES)}"
     return ModelFiles(name, folder, found.name, read_config(found, _shown(name, found)), overrides)

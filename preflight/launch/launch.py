@@ -145,7 +145,7 @@ def _read(
         platform=program.platforms.accelerator,
         open_text=files.open,
     ).parsed
-    undecided = [*_unresolved(command.arguments), *_troubles(parsed, command)]
+    undecided = [*_unresolved(command.arguments), *_troubles(parsed, command, files)]
     undecided.extend(
         _doubt(f"{readable(item.value)} of the environment variable {item.name} is not told by the launch", item.origin)
         for item in command.environment
@@ -182,13 +182,14 @@ def _is_no_command(parsed: Parsed) -> bool:
     return parsed.match is not None and any(r.kind == "unknown-command" for r in parsed.match.refusals)
 
 
-def _troubles(parsed: Parsed, command: Program) -> list[Undecided]:
+def _troubles(parsed: Parsed, command: Program, files: _ConfigFiles) -> list[Undecided]:
     origin = command.arguments[0].origin if command.arguments else Origin()
     found = []
     if parsed.trouble is not None:
-        found.append(
-            Undecided("launch-not-read", f"the flags are not checked: {parsed.trouble}", *_place(origin), decisive=True)
-        )
+        why = parsed.trouble
+        if files.missing:
+            why = f"{files.missing[0]}, which the launch names with --config, is no file seen from {files.folder}"
+        found.append(Undecided("launch-not-read", f"the flags are not checked: {why}", *_place(origin), decisive=True))
     if command.image is not None:
         found.append(
             Undecided(
@@ -272,17 +273,19 @@ class _ConfigFiles:
     """vLLM's own ``--config`` files, read for the launch code, with the places of their keys."""
 
     def __init__(self, folder: Path, words: tuple[Word, ...]) -> None:
-        self._folder = folder
+        self.folder = folder
         self._words = words
         self.keys: dict[str, Origin] = {}
+        self.missing: list[str] = []
 
     def open(self, path: str) -> str | None:
         """The text of a file that is one of the launch's words; None for any other, or one that is not here."""
         if path not in self._words and f"--config={path}" not in self._words:
             return None
-        if not exists(self._folder / path):
+        if not exists(self.folder / path):
+            self.missing.append(path)
             return None
-        text = read_text(self._folder / path, path, MAX_BYTES, "a file of flags")
+        text = read_text(self.folder / path, path, MAX_BYTES, "a file of flags")
         try:
             documents = read_documents(text)
         except DocumentError:

@@ -180,7 +180,7 @@ class CommandReading:
         try:
             words = list(items(self.run, given))
         except NotKnown as missing:
-            self.parsed.trouble = f"the words that are parsed hang on {missing.unknown.reason}"
+            self.parsed.trouble = f"the words that are parsed are not known: {missing.unknown.reason}"
             raise _HandedOver from None
         for word in words:
             if not isinstance(word, str):

@@ -171,7 +171,8 @@ def _undecided(questions: tuple[Undecided, ...], paint: Painter, width: int, ver
             where = "" if question.path is None else f"{place(Span(question.path, question.line))}: "
             times = f" ({question.count} times)" if question.count > 1 else ""
             decisive = "; the verdict hangs on this" if question.decisive else ""
-            lines += wrapped(f"{where}{question.message}{times}{decisive}", "    - ", "      ", width)
+            said = question.message.removesuffix(".")
+            lines += wrapped(f"{where}{said}{times}{decisive}", "    - ", "      ", width)
         if not verbose and len(group) > _PLACES_OF_A_QUESTION:
             lines.append(f"    ... and {len(group) - _PLACES_OF_A_QUESTION:,} more (--verbose shows them)")
     return lines

@@ -18,6 +18,8 @@ _PACKAGE = re.compile(r"No module named '([\w.]+)'")
 _QUOTED = re.compile(r"'([^']+)'")
 #: a list with more than this is not written out
 _LISTED = 12
+#: the divisors of a larger number are more than a help lists
+_MOST = 4096
 
 
 def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> str | None:
@@ -34,6 +36,7 @@ def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> s
                 _resting(exit, assumed),
                 _interface(exit, target),
                 _listed(exit),
+                _divisors(exit),
                 _spelt(exit),
                 _given(exit),
             )
@@ -148,6 +151,25 @@ def _spelt(exit: Exit) -> str | None:
         return None
     near = difflib.get_close_matches(names[0], names[1:], 2, 0.8)
     return f"did you mean {' or '.join(near)}?" if near else None
+
+
+def _divisors(exit: Exit) -> str | None:
+    """For a flag that does not divide a number: the values that do."""
+    known = dict(_values(exit))
+    for condition in reversed(exit.conditions[-2:]):
+        for node in ast.walk(condition.test):
+            if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)):
+                continue
+            whole, part = (known.get(ast.unparse(side), side) for side in (node.left, node.right))
+            flag = part.origin if isinstance(part, Const) else None
+            number = whole.value if isinstance(whole, (Const, ast.Constant)) else None
+            if flag is None or not flag.startswith("-") or type(number) is not int or not 0 < number < _MOST:
+                continue
+            told = f" ({whole.origin})" if isinstance(whole, Const) and whole.origin else ""
+            *others, last = [str(size) for size in range(1, number + 1) if number % size == 0]
+            values = f"{', '.join(others)} or {last}" if others else last
+            return f"give {flag} a value that divides {number}{told}: {values}"
+    return None
 
 
 def _given(exit: Exit) -> str | None:

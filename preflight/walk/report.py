@@ -4,6 +4,7 @@ out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from preflight.model import Fault, Note, Severity, Span, Undecided
@@ -21,6 +22,10 @@ from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetVal
 _SHOWN = 6
 #: characters of a message
 _LONGEST = 800
+#: a list of so many names and more is shown by its first
+_NAME = re.compile(r"'[^']*'")
+_LIST = re.compile(r"(?:'[^']*', ){24,}'[^']*'")
+_NAMES = 8
 
 
 def faults(walk: Walk, defaults: frozenset[str], flags_told: bool = False) -> Iterator[Fault | Undecided]:
@@ -141,9 +146,14 @@ def check_of(found: Found) -> str:
 
 
 def _sentence(message: str | None) -> str:
-    """A message on one line, its end left off where it lists more than anybody reads."""
-    text = " ".join((message or "").split())
+    """A message on one line; of a list that is longer than anybody reads only its first names."""
+    text = _LIST.sub(_shortened, " ".join((message or "").split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rpartition(' ')[0]} ..."
+
+
+def _shortened(listed: re.Match[str]) -> str:
+    names = _NAME.findall(listed[0])
+    return f"{', '.join(names[:_NAMES])}, ... and {len(names) - _NAMES} more"
 
 
 def _why(found: Found) -> str:

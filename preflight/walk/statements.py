@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from preflight.walk import arithmetic, attributes, classes, subscripts, texts, tries
-from preflight.walk.branching import execute_if, named_values, narrowed
+from preflight.walk.branching import condition, execute_if, narrowed
 from preflight.walk.loops import execute_for, execute_while
 from preflight.walk.naming import store, store_name, why
 from preflight.walk.outcomes import (
@@ -144,7 +144,11 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
         error = machine.instance(machine.natives.exception("AssertionError"))
         error.content["args"] = machine.tuple([message] if message is not None else [])
         text = texts.shown(machine, message) if message is not None else None
-        raise Raised((machine.exit(error, text, values=named_values(machine.frame, node.test)),))
+        machine.frame.conditions.append(condition(machine, node.test, False))
+        try:
+            raise Raised((machine.exit(error, text),))
+        finally:
+            machine.frame.conditions.pop()
 
     if truth is Truth.NO:
         return fails()
