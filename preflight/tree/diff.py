@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -172,6 +172,27 @@ def read_diff(data: bytes, name: str) -> tuple[FileDiff, ...]:
     if not files:
         raise TreeError(f"{name} holds no unified diff.", "Make it with `git diff` or `diff -u`.")
     return files
+
+
+def reversed_diff(files: Sequence[FileDiff]) -> tuple[FileDiff, ...]:
+    """The diff that takes back what these files of a diff do, in the order of the diff (``patch -R``)."""
+    return tuple(
+        replace(file, old=file.new, new=file.old, hunks=tuple(map(_reversed_hunk, file.hunks))) for file in files
+    )
+
+
+def _reversed_hunk(hunk: Hunk) -> Hunk:
+    kept = iter(line for line, stays in zip(hunk.lines, hunk.kept, strict=True) if stays)
+    return replace(
+        hunk,
+        start=hunk.target,
+        target=hunk.start,
+        before=hunk.after,
+        after=hunk.before,
+        lines=tuple(next(kept) if line is None else line for line in hunk.added),
+        kept=tuple(line is None for line in hunk.added),
+        added=tuple(None if stays else line for line, stays in zip(hunk.lines, hunk.kept, strict=True)),
+    )
 
 
 def apply(

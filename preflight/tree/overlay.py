@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from preflight.errors import TreeError, UsageError
 from preflight.model import Undecided
-from preflight.tree.diff import Why, apply, looks_like_diff, read_diff
+from preflight.tree.diff import Applied, Why, apply, read_diff
 from preflight.tree.gather import Given, Selection, gather
 from preflight.tree.kinds import PACKAGE, EntryPoint, OutsideFile, SourceUnreadable, counted
-from preflight.tree.paths import absolute, is_file, names_in
+from preflight.tree.paths import absolute, is_file
 from preflight.tree.placing import Places
 from preflight.tree.reading import read_bytes
 from preflight.tree.record import is_compiled
+from preflight.tree.series import in_order, is_diff, is_series, unused
 from preflight.tree.tree import Tree
 
 #: A file that shares less of its lines with the tree's file of the same bare name is no patched copy of it ...
@@ -85,7 +86,7 @@ class _Work:
     def overlay(self, given: str, files: Sequence[Given], changed: frozenset[Path]) -> None:
         """``--overlay``: a diff, a folder of diffs, a file, or a folder of files."""
         places = Places(tuple(self.tree.files()))
-        diffs = [file for file in files if file.is_diff or (len(files) == 1 and _is_diff(file))]
+        diffs = [file for file in files if file.is_diff or (len(files) == 1 and is_diff(file))]
         placed: dict[str, Given] = {}
         rest: list[Given] = []
         whole = any(file.parts[0] == PACKAGE and len(file.parts) > 1 for file in files)
@@ -111,7 +112,7 @@ class _Work:
                 f"from a {PACKAGE}/ folder on, or whose bare name, is one of the tree.",
                 f"Lay the files out as in the tree: {PACKAGE}/model_executor/models/NAME.py.",
             )
-        for file in _in_order(diffs, files):
+        for file in in_order(diffs, files):
             self._apply(file, file.file in changed)
         self._lay(placed, changed)
         if others := [file.file.name for file in rest if file.file.suffix == ".py"]:
@@ -159,8 +160,8 @@ class _Work:
                 self.outside[file.name] = OutsideFile(file.name, "" if file.staged else str(file.file), file.data)
         if diffs and diffs[0].file == absolute(given):
             self._apply(diffs[0], diffs[0].file in changed)
-        elif diffs and not (found or placed) and _is_series(series := _unused(files, scripts), places):
-            for file in _in_order(series, [replace(one, parts=one.parts[-1:]) for one in files]):
+        elif diffs and not (found or placed) and is_series(series := unused(files, scripts), places):
+            for file in in_order(series, [replace(one, parts=one.parts[-1:]) for one in files]):
                 self._apply(file, file.file in changed)
         elif diffs:
             self.undecided.append(
@@ -191,6 +192,7 @@ class _Work:
         returns the names of what is a script or is run by one, and of what is copied into the tree."""
         if not any(b"vllm" in file.data for file in asked):
             return frozenset(), frozenset()
+        from preflight.tree.scripts.files import Files
         from preflight.tree.scripts.reading import follow_scripts, is_shell_or_docker, may_patch
 
         shells = [file for file in asked if is_shell_or_docker(file)]
@@ -201,15 +203,9 @@ class _Work:
         ]
         if not shells and not scripts:
             return frozenset(), frozenset()
-        applied: list[Given] = []
         known = {file.name: file.data for file in files}
-        by_name = {file.name: file for file in files}
-
-        def apply_diff(name: str, data: bytes) -> None:
-            file = by_name.get(name) or replace(asked[0], file=asked[0].file.parent / name, name=name, data=data)
-            applied.append(file)
-
-        found = follow_scripts(self.tree, shells, scripts, known, _lookup(files, known), apply_diff)
+        lookup = _lookup(files, known)
+        found = follow_scripts(self.tree, shells, scripts, known, lookup)
         changes = {path: data for path, data in found.writes.items() if _can_be_laid(path)}
         if changes:
             self.tree = self.tree.with_overlay(changes, marks=found.marks)
@@ -225,9 +221,12 @@ class _Work:
             )
             for script, why, line in found.given_up
         ]
-        for file in applied:
-            self._apply(file, True)
-        return frozenset({*found.scripts, *(file.name for file in (*shells, *applied))}), frozenset(found.used)
+        for diff, applied in found.diffs:
+            self._diff_done(diff.name, applied, True)
+        for diff in found.loose:
+            self._diff_laid(diff.name, diff.applied(Files(self.tree, lookup)), True)
+        names = {*(file.name for file in shells), *(diff.name for diff, _ in found.diffs)}
+        return frozenset({*found.scripts, *names, *(diff.name for diff in found.loose)}), frozenset(found.used)
 
     def select(self, given: str, inside: str) -> None:
         """A PATH that points into the tree itself."""
@@ -284,24 +283,30 @@ class _Work:
 
     def _apply(self, file: Given, asked: bool) -> None:
         """Lays a diff over the tree; what of it does not apply exactly is kept among the tree's failures."""
-        name = file.name
-        places = Places(tuple(self.tree.files()))
         applied = apply(
-            read_diff(file.data, name),
-            name,
-            places.of_diff,
+            read_diff(file.data, file.name),
+            file.name,
+            Places(tuple(self.tree.files())).of_diff,
             lambda path: _existing(self.tree, path),
             lambda path: self.tree.marks.get(path, ()),
         )
+        self._diff_laid(file.name, applied, asked)
+
+    def _diff_laid(self, name: str, applied: Applied, asked: bool) -> None:
+        changes = {path: data for path, data in applied.changes.items() if _can_be_laid(path)}
+        self.tree = self.tree.with_overlay(changes, marks=applied.marks)
+        self._diff_done(name, applied, asked)
+
+    def _diff_done(self, name: str, applied: Applied, asked: bool) -> None:
+        """Keep what is to be said of a diff that was laid over the tree."""
         # of a file that an earlier diff failed on, nothing can be said
         failed = {failure.path for failure in self.tree.failures if failure.why is not Why.APPLIED}
         absent = [failure.path for failure in applied.failures if failure.path in self.tree.absent]
         failures = [f for f in applied.failures if f.path not in self.tree.absent and f.path not in failed]
-        changes = {path: data for path, data in applied.changes.items() if _can_be_laid(path)}
-        self.tree = self.tree.with_overlay(changes, marks=applied.marks)
         self.tree = replace(self.tree, failures=(*self.tree.failures, *failures))
         if asked:
-            self.laid.update(changes)
+            self.laid.update(path for path in applied.changes if _can_be_laid(path))
+        places = Places(tuple(self.tree.files()))
         self.aside += [path for left in applied.skipped if (path := places.of_diff([left])) is not None]
         self.aside += [path for path in applied.changes if is_compiled(path)]
         if aside := [*applied.skipped, *absent]:
@@ -326,48 +331,6 @@ def _lookup(files: Sequence[Given], known: Mapping[str, bytes]) -> Callable[[str
             return None
 
     return look
-
-
-def _in_order(diffs: Sequence[Given], files: Sequence[Given]) -> list[Given]:
-    """Diffs by name, or as a ``series`` file beside them (quilt's) says."""
-    series = next((file for file in files if file.parts == ("series",)), None)
-    if series is None:
-        return sorted(diffs, key=lambda file: file.parts)
-    by_name = {"/".join(file.parts): file for file in diffs}
-    lines = (line.partition("#")[0].split() for line in series.data.decode("utf-8", "replace").splitlines())
-    names = [words[0] for words in lines if words]
-    for name in names:
-        if name not in by_name:
-            raise TreeError(f"{series.file} names {name}, which is not beside it.", "Correct the series file.")
-    return [by_name[name] for name in names]
-
-
-def _unused(files: Sequence[Given], scripts: frozenset[str]) -> list[Given]:
-    """The diffs that no script applies, named as a series file beside them names them."""
-    return [replace(one, parts=one.parts[-1:]) for one in files if one.is_diff and one.name not in scripts]
-
-
-def _is_series(diffs: Sequence[Given], places: Places) -> bool:
-    """Whether diffs of a repository are one patch of the tree: they stand in one folder and in an order, and each of
-    them changes files of the tree. Others may be for several releases, or for other packages."""
-    folders = {file.name.rpartition("/")[0] for file in diffs}
-    numbered = all(file.file.name[:1].isdigit() for file in diffs)
-    beside = [one for one in names_in(diffs[0].file.parent) if one == "series"]
-    if len(folders) > 1 or not (len(diffs) == 1 or numbered or beside):
-        return False
-    for file in diffs:
-        try:
-            changed = read_diff(file.data, file.name)
-        except TreeError:
-            return False
-        named = [name for one in changed for name in (one.old, one.new) if name is not None]
-        if not any(PACKAGE in PurePosixPath(name).parts[:3] and places.of_diff([name]) for name in named):
-            return False
-    return True
-
-
-def _is_diff(file: Given) -> bool:
-    return file.is_diff or (file.file.suffix != ".py" and looks_like_diff(file.data))
 
 
 def _mirrored(file: Given, places: Places, whole: bool) -> str | None:

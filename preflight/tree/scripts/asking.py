@@ -24,6 +24,8 @@ def test_holds(words: Sequence[str], files: Files, place: Callable[[str], Place]
             is_file = files.data(found) is not None
             is_folder = bool(files.is_folder(found))
             answer = {"-d": is_folder, "-e": is_file or is_folder}.get(words[0], is_file)
+        elif words[0] != "-d" and files.data(found):
+            answer = True  # what is not at hand may be there or not
     elif any(ANYWHERE in word for word in words):
         return None
     elif len(words) == 2 and words[0] in ("-z", "-n"):

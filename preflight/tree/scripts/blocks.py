@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from preflight.tree.scripts.words import HEREDOC, Logical, logical_lines
 
-_OPERATORS = ("&&", "||", ";;", ";", "|&", "|", "&")
+_OPERATORS = ("&&", "||", ";", "|&", "|", "&")
+#: what ends an arm of a `case`
+_ARM_ENDS = (";;&", ";;", ";&")
 _FUNCTION = re.compile(
     r"(?:function[ \t]+([\w.:-]+)[ \t]*(?:\([ \t]*\))?|([\w.:-]+)[ \t]*\([ \t]*\))[ \t\n]*(?=[{(]|$)"
 )
@@ -23,8 +25,8 @@ _KEYWORDS = _OPENING | _CLOSING | {"then", "elif", "else", "do", "!", "time"}
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A command as it is written. ``before`` is the operator between it and what stands before it; "" where there is
-    none: the redirections of the block before it."""
+    """A command as it is written. ``before`` is the operator between it and what stands before it; "" for the
+    redirections of a block."""
 
     before: str
     logical: Logical
@@ -34,8 +36,9 @@ class Simple:
 @dataclass(frozen=True, slots=True)
 class Block:
     """A compound command. ``kind``: "if" (``arms`` are condition and body of each, the condition of ``else`` empty),
-    "for" (``name`` and ``words``, one arm), "loop" (``while`` and ``until``), "group", "subshell" and "function"
-    (``name``). A "case" has its ``text`` only."""
+    "for" (``name`` and ``words``, one arm), "while" and "until" (one arm), "group", "subshell", "function" (``name``),
+    and "case" (its word in ``words``; ``patterns`` are those of each arm, ``ends`` what each arm ends with).
+    ``redirected`` are the redirections behind it."""
 
     before: str
     kind: str
@@ -43,8 +46,10 @@ class Block:
     arms: tuple[tuple[tuple[Node, ...], tuple[Node, ...]], ...] = ()
     name: str = ""
     words: str = ""
-    text: str = ""
+    patterns: tuple[tuple[str, ...], ...] = ()
+    ends: tuple[str, ...] = ()
     negated: bool = False
+    redirected: Simple | None = None
 
 
 Node = Simple | Block
@@ -64,6 +69,10 @@ class _Piece:
     keyword: bool
     heredocs: list[tuple[str, int]] = field(default_factory=list)
     literal: list[bool] = field(default_factory=list)
+
+
+def _logical(piece: _Piece) -> Logical:
+    return Logical(piece.line, piece.text, tuple(piece.heredocs), tuple(piece.literal))
 
 
 def blocks(text: str, first_line: int = 1) -> tuple[Node, ...]:
@@ -91,6 +100,11 @@ def _pieces(logical: Logical) -> Iterator[_Piece]:
     heredocs = iter(zip(logical.heredocs, logical.literal or [False] * len(logical.heredocs), strict=False))
     while at < len(text):
         rest = text[at:]
+        ending = next((one for one in _ARM_ENDS if rest.startswith(one)), None)
+        if ending is not None:
+            yield _Piece(before, ending, logical.line + text.count("\n", 0, at), True)
+            at, before = at + len(ending), ";"
+            continue
         operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
         if operator is not None:
             before = operator
@@ -123,9 +137,8 @@ def _pieces(logical: Logical) -> Iterator[_Piece]:
                 piece.text = f"for {text[at:end].strip()}"
                 at = end
             elif word[0] == "case":
-                close = re.compile(r"(?<![\w-])esac(?![\w-])").search(text, at)
-                end = close.start() if close is not None else len(text)
-                piece.text = f"case {text[at:end]}"
+                end = _word_end(text, at)
+                piece.text = f"case {text[at:end].strip()}"
                 at = end
             yield piece
             before = "" if word[0] in _CLOSING else ";"
@@ -136,6 +149,19 @@ def _pieces(logical: Logical) -> Iterator[_Piece]:
         own = [one for one in taken if one is not None]
         yield _Piece(before, part, line, False, [one[0] for one in own], [one[1] for one in own])
         at, before = end, ";"
+
+
+def _word_end(text: str, at: int) -> int:
+    """Behind the word that a `case` asks for and the `in` behind it."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    while at < len(text) and not text[at].isspace():
+        opened = text[at : at + 2] in ("$(", "${")
+        at = _quote_end(text, at) if text[at] in "'\"`" else _end(text, at) if opened else at + 1
+    found = re.compile(r"\s+in(?=\s|$)").match(text, at)
+    if found is None:
+        raise Unclosed("a `case` has no `in`")
+    return found.end()
 
 
 def _end(text: str, at: int) -> int:
@@ -205,8 +231,7 @@ class _Reader:
             before = piece.before if not negated else before
             if not piece.keyword:
                 self.at += 1
-                logical = Logical(piece.line, piece.text, tuple(piece.heredocs), tuple(piece.literal))
-                found.append(Simple(before, logical, negated))
+                found.append(Simple(before or ";", _logical(piece), negated))
                 negated = False
             elif piece.text in ends:
                 return tuple(found)
@@ -214,7 +239,12 @@ class _Reader:
                 self.at += 1
                 negated = negated is not (piece.text == "!")
             else:
-                found.append(self._block(piece, before, negated))
+                block = self._block(piece, before, negated)
+                behind = self._pieces[self.at] if self.at < len(self._pieces) else None
+                if behind is not None and not behind.keyword and behind.before == "":
+                    self.at += 1
+                    block = replace(block, redirected=Simple("", _logical(behind)))
+                found.append(block)
                 negated = False
         return tuple(found)
 
@@ -240,10 +270,9 @@ class _Reader:
             return Block(before, "for", line, (((), self._body()),), name.strip(), words.strip(), negated=negated)
         if word in ("while", "until"):
             condition = self.commands(frozenset({"do"}))
-            return Block(before, "loop", line, ((condition, self._body()),), negated=negated)
+            return Block(before, word, line, ((condition, self._body()),), negated=negated)
         if word == "case":
-            self._take("esac")
-            return Block(before, "case", line, text=rest, negated=negated)
+            return self._case(Block(before, "case", line, words=rest[:-2].strip(), negated=negated))
         if word in ("{", "("):
             close = "}" if word == "{" else ")"
             body = self.commands(frozenset({close}))
@@ -255,6 +284,31 @@ class _Reader:
             inner = self._block(self._pieces[self.at], ";", False)
             return Block(before, "function", line, inner.arms, rest)
         raise Unclosed(f"`{piece.text}` in line {line} closes nothing")
+
+    def _case(self, block: Block) -> Block:
+        """The arms of a `case`, behind its `in`."""
+        arms: list[tuple[tuple[Node, ...], tuple[Node, ...]]] = []
+        patterns: list[tuple[str, ...]] = []
+        ends: list[str] = []
+        while self._next() != "esac":
+            if self._next() == "(":
+                self.at += 1
+            wanted: list[str] = []
+            while self._next() != ")":
+                wanted.append(self._next())
+                self.at += 1
+            self.at += 1
+            patterns.append(tuple(wanted))
+            arms.append(((), self.commands(frozenset({*_ARM_ENDS, "esac"}))))
+            ends.append(self._next() if self._next() in _ARM_ENDS else ";;")
+            self.at += self._next() in _ARM_ENDS
+        self.at += 1
+        return replace(block, arms=tuple(arms), patterns=tuple(patterns), ends=tuple(ends))
+
+    def _next(self) -> str:
+        if self.at >= len(self._pieces):
+            raise Unclosed("there is no `esac`")
+        return self._pieces[self.at].text.strip()
 
     def _body(self) -> tuple[Node, ...]:
         self._take("do")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from preflight.tree.scripts.blocks import structured
-from preflight.tree.scripts.commands import ApplyDiff, Stopped
 from preflight.tree.scripts.files import Files
+from preflight.tree.scripts.meaning import Stopped
 from preflight.tree.scripts.outcome import GaveUp
 from preflight.tree.scripts.sed import NotFollowed
 from preflight.tree.scripts.shell import Shell
@@ -18,14 +18,13 @@ from preflight.tree.scripts.words import Logical, commands, logical_lines
 _KEPT = (".py", ".json", ".txt", ".jinja", ".yaml")
 
 
-def follow_shell(
-    text: str, script: str, files: Files, names: Sequence[str], apply_diff: ApplyDiff, *, docker: bool
-) -> Shell:
+def follow_shell(text: str, script: str, files: Files, names: Sequence[str], *, docker: bool) -> Shell:
     """Follow a shell script or a Dockerfile; what is returned has its ``outcome``, those of each Python script that it
-    runs (``inner``), and the names of the files that it copies into the tree (``used``) and of the shell scripts that
-    it runs (``ran``). ``names`` are the files of the repository that are at hand."""
-    runner = Dockerfile(script, files, names, apply_diff) if docker else Shell(script, files, names, apply_diff)
-    written = dict(files.written)
+    runs (``inner``), the names of the files that it copies into the tree (``used``) and of the shell scripts that it
+    runs (``ran``), and the diffs that it applied before it was lost (``loose``). ``names`` are the files of the
+    repository that are at hand. Raises TreeError for a diff that is none."""
+    runner = Dockerfile(script, files, names) if docker else Shell(script, files, names)
+    saved = files.saved()
     try:
         runner.script_text(text)
         runner.finish()
@@ -40,8 +39,7 @@ def follow_shell(
     except RecursionError:
         runner.outcome.given_up = ("it is nested too deeply", runner.line)
     if runner.outcome.given_up is not None or runner.outcome.stopped:
-        files.written.clear()
-        files.written.update(written)
+        runner.loose = files.restore(saved)
     return runner
 
 

@@ -6,10 +6,15 @@ import fnmatch
 import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from preflight.tree.kinds import PACKAGE, SourceUnreadable
 from preflight.tree.placing import Places
 from preflight.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from preflight.tree.diff import Applied, Marks
+    from preflight.tree.scripts.diffs import GivenDiff
 
 #: Stand for folders whose place nobody knows here: site-packages, the repository, and what the script was given.
 TREE = "/\ue000tree"
@@ -28,16 +33,29 @@ class Place:
     tree: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What scripts had done at a moment."""
+
+    written: dict[str, bytes | None]
+    marks: dict[str, Marks]
+    diffs: tuple[tuple[GivenDiff, Applied], ...]
+    broken: frozenset[str]
+
+
 class Files:
     """The tree and the repository, with what the script has written so far."""
 
     def __init__(self, tree: Tree, lookup: Lookup) -> None:
         self._tree = tree
         self._lookup = lookup
-        self._names = tuple(tree.files())
-        self._places = Places(self._names)
+        self.names = tuple(tree.files())
+        self._places = Places(self.names)
         self.version = tree.facts.vllm
         self.written: dict[str, bytes | None] = {}
+        self.marks: dict[str, Marks] = {}  #: of files that diffs have changed, which line of a diff made each line
+        self.diffs: list[tuple[GivenDiff, Applied]] = []  #: the diffs that were applied, in order
+        self.broken: set[str] = set()  #: files that a diff did not apply to: nobody knows what they should be
         self._elsewhere: dict[str, bytes | None] = {}
 
     def place(self, text: str) -> Place:
@@ -54,7 +72,7 @@ class Files:
         found = self._places.mirrored(parts)
         if found is None and text.startswith(ANYWHERE + "/"):
             tail = "/".join(parts[1:])
-            candidates = [path for path in (tail, f"{PACKAGE}/{tail}") if path in self._names]
+            candidates = [path for path in (tail, f"{PACKAGE}/{tail}") if path in self.names]
             found = candidates[0] if candidates else None
         if found is None and not text.startswith(REPOSITORY):
             found = self._places.inside(parts) if self._is_installed(text, parts) else None
@@ -76,6 +94,22 @@ class Files:
         except SourceUnreadable:
             return None
 
+    def saved(self) -> Saved:
+        """What is known now, to come back to."""
+        return Saved(dict(self.written), dict(self.marks), tuple(self.diffs), frozenset(self.broken))
+
+    def restore(self, saved: Saved) -> list[GivenDiff]:
+        """Go back to what was known; the diffs that were applied since."""
+        since = [diff for diff, _ in self.diffs[len(saved.diffs) :]]
+        self.written.clear()
+        self.written.update(saved.written)
+        self.marks, self.diffs, self.broken = dict(saved.marks), list(saved.diffs), set(saved.broken)
+        return since
+
+    def marks_of(self, path: str) -> Marks:
+        """Which line of a diff made each line of a file of the tree; nothing where none did."""
+        return self.marks.get(path) or self._tree.marks.get(path, ())
+
     def before(self, path: str) -> bytes | None:
         """The content of a file of the tree before the script ran."""
         try:
@@ -94,11 +128,11 @@ class Files:
         """Whether a path is a folder of the tree; None for one elsewhere."""
         if place.tree is None:
             return True if place.text == TREE else None
-        return any(name.startswith(place.tree + "/") for name in self._names)
+        return any(name.startswith(place.tree + "/") for name in self.names)
 
     def remove_folder(self, place: Place) -> bool:
         """Delete what is in a folder of the tree; whether there is one."""
-        inside = [name for name in self._names if place.tree is not None and name.startswith(place.tree + "/")]
+        inside = [name for name in self.names if place.tree is not None and name.startswith(place.tree + "/")]
         for name in inside:
             self.written[name] = None
         return bool(inside)
@@ -113,7 +147,7 @@ class Files:
         for number, part in enumerate(parts):
             if part == PACKAGE:
                 tail = "/".join(parts[number:])
-                found = [name for name in self._names if fnmatch.fnmatchcase(name, tail)]
+                found = [name for name in self.names if fnmatch.fnmatchcase(name, tail)]
                 return [f"{TREE}/{name}" for name in found if "**" in tail or name.count("/") == tail.count("/")]
         return None
 
@@ -141,6 +175,6 @@ class Files:
         for number, part in enumerate(parts):
             if part == PACKAGE:
                 folder = "/".join(parts[number:])
-                if any(name.startswith(folder + "/") for name in self._names):
+                if any(name.startswith(folder + "/") for name in self.names):
                     return folder
         return None

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from preflight.tree.compare import hunks
-from preflight.tree.diff import Mark, Marks
+from preflight.tree.diff import Applied, Mark, Marks
 from preflight.tree.gather import Given
-from preflight.tree.scripts.commands import ApplyDiff
+from preflight.tree.scripts.diffs import GivenDiff
 from preflight.tree.scripts.docker import follow_shell
 from preflight.tree.scripts.files import Files
 from preflight.tree.scripts.outcome import Made, Outcome, ScriptFailure
+from preflight.tree.scripts.printing import MAY_CHANGE
 from preflight.tree.scripts.python import LARGEST, follow
-from preflight.tree.scripts.shell import MAY_CHANGE
 from preflight.tree.tree import Tree
 
 _DOCKER = re.compile(r"(?:Docker|Container)file(?:[.\-_].*)?$|.*\.(?:docker|container)file$", re.IGNORECASE)
@@ -42,12 +42,15 @@ _WRITES = frozenset(
 @dataclass(slots=True)
 class Followed:
     """What the scripts of a repository do. ``scripts`` are the names of those files that are patch scripts, ``used``
-    of those that are copied into the tree."""
+    of those that are copied into the tree. ``diffs`` are those that are applied, with what they do (``writes`` has it
+    too), ``loose`` those of scripts that could not be followed to their end."""
 
     writes: dict[str, bytes | None] = field(default_factory=dict)
     marks: dict[str, Marks] = field(default_factory=dict)
     failures: list[ScriptFailure] = field(default_factory=list)
     given_up: list[tuple[str, str, int]] = field(default_factory=list)
+    diffs: list[tuple[GivenDiff, Applied]] = field(default_factory=list)
+    loose: list[GivenDiff] = field(default_factory=list)
     scripts: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
 
@@ -112,10 +115,9 @@ def follow_scripts(
     scripts: Sequence[Given],
     known: Mapping[str, bytes],
     lookup: Callable[[str], bytes | None],
-    apply_diff: ApplyDiff,
 ) -> Followed:
     """Follow the shell scripts and Dockerfiles, which run some of the Python scripts, then the other Python scripts by
-    name. ``known`` are all files at hand by their names."""
+    name. ``known`` are all files at hand by their names. Raises TreeError for a diff that is none."""
     found = Followed()
     files = Files(tree, lookup)
     ran: set[str] = set()
@@ -123,10 +125,11 @@ def follow_scripts(
         if file.name in ran:
             continue
         text = file.data.decode("utf-8", "replace")
-        shell = follow_shell(text, file.name, files, tuple(known), apply_diff, docker=_is_docker(file))
-        _keep(found, files, tree, [shell.outcome, *shell.inner])
+        shell = follow_shell(text, file.name, files, tuple(known), docker=_is_docker(file))
+        _keep(found, files, [shell.outcome, *shell.inner])
         found.scripts.update(one.script for one in shell.inner)
         found.used |= shell.used
+        found.loose += shell.loose
         ran |= shell.ran
     for file in scripts:
         if file.name in found.scripts:
@@ -134,7 +137,9 @@ def follow_scripts(
         outcome = follow(file.data.decode("utf-8", "replace"), file.name, files)
         if outcome.writes or outcome.failures or (outcome.given_up is not None and _edits(file.data)):
             found.scripts.add(file.name)
-            _keep(found, files, tree, [outcome])
+            _keep(found, files, [outcome])
+    found.diffs = files.diffs
+    found.marks = {**files.marks, **found.marks}
     found.writes = {path: data for path, data in files.written.items() if data != files.before(path)}
     return found
 
@@ -145,16 +150,17 @@ def _is_named_by(file: Given, shells: Sequence[Given]) -> bool:
     return any(name in other.data for other in shells if other is not file)
 
 
-def _keep(found: Followed, files: Files, tree: Tree, outcomes: Sequence[Outcome]) -> None:
+def _keep(found: Followed, files: Files, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
-        found.failures += outcome.failures
+        # of a file that a diff failed on, nothing can be said
+        found.failures += [failure for failure in outcome.failures if failure.path not in files.broken]
         if outcome.given_up is not None:
             found.given_up.append((outcome.script, *outcome.given_up))
         for path, made in outcome.made.items():
             data = files.written.get(path)
             before = files.before(path)
             if data is not None and data != before:
-                known = found.marks.get(path) or tree.marks.get(path, ())
+                known = found.marks.get(path) or files.marks_of(path)
                 found.marks[path] = _marks(before or b"", data, made, outcome.script, known)
 
 

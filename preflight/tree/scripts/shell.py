@@ -9,48 +9,31 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from preflight.tree.scripts.blocks import Block, Node, Simple, blocks
-from preflight.tree.scripts.commands import ApplyDiff, ShellCommands, Stopped
-from preflight.tree.scripts.files import ANYWHERE, REPOSITORY, Files, Place
-from preflight.tree.scripts.outcome import GaveUp, Made, Outcome, ScriptFailure, ScriptWhy
+from preflight.tree.scripts.files import ANYWHERE, REPOSITORY, Files
+from preflight.tree.scripts.loops import Loops
+from preflight.tree.scripts.meaning import Returns, Stopped
+from preflight.tree.scripts.outcome import GaveUp, Outcome, ScriptWhy
+from preflight.tree.scripts.printing import MAY_CHANGE
 from preflight.tree.scripts.values import words
-from preflight.tree.scripts.words import HERE, Command, Logical, commands
+from preflight.tree.scripts.words import HERE, Command, commands
 
-#: commands that change no file that they are given, of those that are not followed
-_READING = words(
-    """cat ls head tail wc diff cmp chmod chown stat file sha256sum md5sum pip pip3 uv apt apt-get apk dnf yum
-    which find sort uniq cut tr awk less more readlink realpath basename dirname echo printf wait sleep kill ps tar
-    du df vllm unset shift trap read shopt ulimit umask return command type"""
-)
-#: of those, the ones that ask something
-_ASKING = words("diff cmp which command type pgrep id hash read")
-#: options with which one of them writes into a file or folder of the tree
-_WRITING = {"tar": ("x", "-x", "--extract"), "find": ("-exec", "-execdir", "-delete", "-ok"), "awk": ("-i",)}
+if TYPE_CHECKING:
+    from preflight.tree.scripts.diffs import GivenDiff
+
 _BEFORE = words("sudo env nohup time exec command builtin nice ionice stdbuf")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$")
-#: shell text that may change files
-MAY_CHANGE = re.compile(
-    r"\bsed\b[^\n]*[ \t](?:-\w*i|--in-place)|\b(?:patch|cp|mv|rm|ln|install|tee|rsync|perl|ed|dd|truncate|unzip)\b"
-    r"|\bgit\b[^\n]*\bapply\b|\bpython[\d.]*\b|(?<![<\d&])>|\b(?:curl|wget)\b[^\n]*[ \t]-\w*[oOP]"
-    r"|\b(?:ba)?sh\b|\bxargs\b|\btar\b|\bsource\b|^[ \t]*\.[ \t/]",
-    re.MULTILINE,
-)
-_MOST_ROUNDS = 500
 _MOST_STEPS = 20_000
 _DEEPEST = 20
 
 
-class _Returns(Exception):
-    """A function or the script is left."""
-
-
-class Shell(ShellCommands):
+class Shell(Loops):
     """One script. ``names`` are the files of the repository that are at hand."""
 
-    def __init__(self, script: str, files: Files, names: Sequence[str], apply_diff: ApplyDiff) -> None:
+    def __init__(self, script: str, files: Files, names: Sequence[str]) -> None:
         self.script = script
         self.files = files
         self.outcome = Outcome(script)
@@ -59,7 +42,7 @@ class Shell(ShellCommands):
         self.used: set[str] = set()  #: files of the repository that it copies into the tree
         self.ran: set[str] = set()  #: shell scripts that it runs
         self._names = names
-        self._apply_diff = apply_diff
+        self.loose: list[GivenDiff] = []  #: the diffs that it applied before it was lost
         self._here = posixpath.dirname(script)
         self._variables: dict[str, str] = {HERE: posixpath.join(REPOSITORY, self._here).rstrip("/")}
         self._functions: dict[str, tuple[Node, ...]] = {}
@@ -69,6 +52,8 @@ class Shell(ShellCommands):
         self._tested = 0  # so many conditions are being run: what fails there ends nothing
         self._asked = False  # the last command was a test
         self._doubt: str | None = None  # why it is not known whether this runs
+        self._left: str | None = None  # why it is not known whether the rest of the loop at hand runs
+        self._loops = 0
         self._depth = 0
         self._steps = 0
         self._piped: Simple | None = None  # the command before a pipe
@@ -79,7 +64,7 @@ class Shell(ShellCommands):
 
     def script_text(self, text: str) -> None:
         """Follow a whole shell script."""
-        with contextlib.suppress(_Returns):
+        with contextlib.suppress(Returns):
             self.lines(text, 1)
 
     def lines(self, text: str, first_line: int) -> bool | None:
@@ -115,9 +100,6 @@ class Shell(ShellCommands):
             self.line = node.line if isinstance(node, Block) else node.logical.line
             self._piped = self._command_before(nodes, number)
             chained = next((one.before for one in nodes[number + 1 :] if one.before), ";") in ("&&", "||")
-            if isinstance(node, Simple) and not node.before:
-                self._block_redirected(node)
-                continue
             self._tested += chained or node.negated
             self._asked = False
             with self._doubting(doubt):
@@ -130,26 +112,6 @@ class Shell(ShellCommands):
                 self._ends(node)
         return status
 
-    def _block_redirected(self, node: Simple) -> None:
-        """What a whole block puts out goes into a file."""
-        for command in commands(node.logical, self._variables):
-            for target, _ in command.targets:
-                if self._place(target).tree is not None:
-                    raise GaveUp(f"what a block writes to {self._place(target).tree} is not known", self.line)
-
-    @contextlib.contextmanager
-    def _doubting(self, reason: str | None) -> Iterator[None]:
-        """While it is not known whether commands run: an exit among them is taken for one that is not come to."""
-        before = self._doubt
-        self._doubt = before or reason
-        try:
-            yield
-        except _Returns:
-            if reason is None or before is not None:
-                raise
-        finally:
-            self._doubt = before
-
     def _command_before(self, nodes: Sequence[Node], number: int) -> Simple | None:
         before = nodes[number - 1] if number and nodes[number].before in ("|", "|&") else None
         return before if isinstance(before, Simple) else None
@@ -158,6 +120,8 @@ class Shell(ShellCommands):
         if isinstance(node, Simple):
             found = commands(node.logical, self._variables)
             return self._command(found[0], node) if found else True
+        if node.redirected is not None and self._is_written(node, node.redirected):
+            return True
         if node.kind == "if":
             return self._if(node)
         if node.kind == "for":
@@ -166,68 +130,14 @@ class Shell(ShellCommands):
             self._functions[node.name] = node.arms[0][1]
             return True
         if node.kind == "case":
-            if MAY_CHANGE.search(node.text):
-                self._give_up_if_changed("the shell's `case` is not followed", node.text)
-            return None
-        if node.kind == "loop":
-            with self._doubting("how often a loop of the shell runs is not known"):
-                for part in (*node.arms[0][0], *node.arms[0][1]):
-                    self._list([part])
-            return None
+            return self._case(node)
+        if node.kind in ("while", "until"):
+            return self._while(node)
         folder, variables = self._folder, dict(self._variables)
         status = self._list(node.arms[0][1])
         if node.kind == "subshell":
             self._folder, self._variables = folder, variables
         return status
-
-    def _give_up_if_changed(self, reason: str, text: str) -> None:
-        """Text that is not followed: it matters if it names a file of the tree, or the script is about nothing else."""
-        if self._doubt is not None or "vllm" in text or "$" in text:
-            raise GaveUp(reason, self.line)
-
-    def _if(self, node: Block) -> bool | None:
-        for condition, body in node.arms:
-            self._tested += 1
-            self._asked = True
-            answer = self._list(condition) if condition else True
-            self._tested -= 1
-            if answer is True:
-                return self._list(body)
-            if answer is None:
-                with self._doubting(f"whether the condition of the `if` in line {node.line} holds is not known"):
-                    for _, other in node.arms[node.arms.index((condition, body)) :]:
-                        with contextlib.suppress(_Returns):
-                            self._list(other)
-                return None
-        return True
-
-    def _for(self, node: Block) -> bool | None:
-        text = node.words if node.words else "$@"
-        found = commands(Logical(node.line, f"for {text}", ()), self._variables)
-        values = [
-            one for word in (found[0].words[1:] if found else []) for one in (word.split() if " " in word else [word])
-        ]
-        rounds: list[str] = []
-        wild = False
-        for value in values:
-            if re.search(r"\{[^{}]*\.\.[^{}]*\}", value):
-                value = ANYWHERE  # a sequence
-            places = self._places(value) if re.search(r"[*?\[{]", value) else []
-            inside = self._inside(value) if re.search(r"[*?\[]", value) else ()
-            texts = [place.text for place in places if place.tree is not None and self.files.data(place) is not None]
-            wild = wild or len(texts) > 1
-            rounds += texts or [f"{REPOSITORY}/{one}" for one in inside] or [value]
-        known = bool(rounds) and len(rounds) <= _MOST_ROUNDS and not any(one == ANYWHERE for one in rounds)
-        said, made = len(self.outcome.failures), len(self.outcome.made)
-        with self._doubting(None if known else "what a loop of the shell runs through is not known"):
-            for value in rounds if known else [ANYWHERE]:
-                self._variables[node.name] = value
-                self._list(node.arms[0][1])
-        if wild and len(self.outcome.made) > made:
-            # of files that wildcards bring, only some need what is looked for
-            later = [one for one in self.outcome.failures[said:] if one.why is not ScriptWhy.NO_ANCHOR]
-            self.outcome.failures[said:] = later
-        return None
 
     def _ends(self, node: Node) -> NoReturn:
         """A command fails, and the script with it."""
@@ -250,9 +160,7 @@ class Shell(ShellCommands):
         if at == len(words):
             for word in words:
                 name, _, value = word.partition("=")
-                self._variables[name.rstrip("+")] = (
-                    self._variables.get(name[:-1], "") if name[-1] == "+" else ""
-                ) + value
+                self._assign(name.rstrip("+"), (self._variables.get(name[:-1], "") if name[-1] == "+" else "") + value)
             return self._redirected("true", ["true"], command) if command.targets else True
         words = _behind_prefixes(words[at:])
         if not words:
@@ -264,7 +172,7 @@ class Shell(ShellCommands):
             for word in words[1:]:
                 key, given, value = word.partition("=")
                 if given:
-                    self._variables[key] = value
+                    self._assign(key, value)
             return True
         if name in ("cd", "pushd", "popd"):
             return self._cd(name, [word for word in words[1:] if not word.startswith("-")])
@@ -273,6 +181,8 @@ class Shell(ShellCommands):
             return True
         if name == "exit" or (name == "return" and self._depth):
             return self._exit(words)
+        if name in ("break", "continue"):
+            return self._leave(name, words[1:])
         if name == "touch":
             return self._touch(words[1:])
         if name in ("true", ":", "false"):
@@ -292,17 +202,17 @@ class Shell(ShellCommands):
             status = follow_it(name, words[1:], command)
             self._redirected(name, words, command)
             return status
-        if name == "patch" or (name == "git" and "apply" in words[1:4]):
-            rest = words[1:] if name == "patch" else words[words.index("apply") + 1 :]
-            return self._patch(rest, command, name)
+        if name == "patch":
+            return self._patch(words[1:], command, name)
+        verb = next((word for word in words[1:4] if word in ("apply", "am")), None) if name == "git" else None
+        if verb is not None:
+            return self._patch(words[words.index(verb) + 1 :], command, verb)
         return self._other(name, words, command)
 
-    def _touch(self, words: list[str]) -> bool | None:
-        for word in words:
-            place = self._place(word)
-            if place.tree is not None and self.files.data(place) is None and not self._is_folder(place):
-                self._write(place, b"")
-        return None
+    def _assign(self, name: str, value: str) -> None:
+        """A variable that may or may not be set has a value that is not known."""
+        known = self._doubt is None or self._variables.get(name) == value
+        self._variables[name] = value if known else ANYWHERE
 
     def _cd(self, name: str, words: list[str]) -> bool | None:
         if name == "popd":
@@ -310,14 +220,19 @@ class Shell(ShellCommands):
             return True
         if name == "pushd":
             self._folders.append(self._folder)
-        self._folder = posixpath.join(self._folder, words[0]) if words and words[0] != "-" else ANYWHERE
+        folder = posixpath.join(self._folder, words[0]) if words and words[0] != "-" else ANYWHERE
+        if self._doubt is not None and folder != self._folder:
+            if self._is_folder(self.files.place(folder)):
+                self._certain()
+            folder = ANYWHERE
+        self._folder = folder
         return True
 
     def _exit(self, words: list[str]) -> NoReturn:
         if words[0] == "exit" and words[1:2] not in ([], ["0"]) and self._doubt is None:
             self._fails(ScriptWhy.STOPS, None, None, f"exit {words[1]}")
             raise Stopped
-        raise _Returns
+        raise Returns
 
     def _called(self, words: list[str]) -> bool | None:
         """A function of the script is called."""
@@ -330,7 +245,7 @@ class Shell(ShellCommands):
         self._variables.update({str(number): word for number, word in enumerate(words[1:], 1)})
         self._variables.update({"@": " ".join(words[1:]), "*": " ".join(words[1:])})
         status: bool | None = None
-        with contextlib.suppress(_Returns):
+        with contextlib.suppress(Returns):
             status = self._list(self._functions[words[0]])
         for name in [name for name in self._variables if name.isdigit()]:
             del self._variables[name]
@@ -363,83 +278,12 @@ class Shell(ShellCommands):
         line, strict, folder = self.line, self._strict, self._folder
         if name not in ("source", "."):
             self._strict = "e" in letters
-        with contextlib.suppress(_Returns):
+        with contextlib.suppress(Returns):
             self.lines(data.decode("utf-8", "replace"), 1)
         self.line, self._strict = line, strict
         self._folder = self._folder if name in ("source", ".") else folder
         self._depth -= 1
         return None
-
-    def _redirected(self, name: str, words: list[str], command: Command) -> bool | None:
-        """What a command writes into files of the tree."""
-        targets = [(self._place(target), append) for target, append in command.targets]
-        if name == "tee":
-            append = any(word in ("-a", "--append") for word in words)
-            targets += [(self._place(word), append) for word in words[1:] if not word.startswith("-")]
-        for place, append in targets:
-            if place.tree is None:
-                continue
-            new = self._printed(name, words, command)
-            if new is None:
-                raise GaveUp(f"what `{name}` writes to {place.tree} is not known", self.line)
-            self._write(place, (self.files.data(place) or b"" if append else b"") + new)
-        return None
-
-    def _printed(self, name: str, words: list[str], command: Command) -> bytes | None:
-        """What a command puts out, where it is easily known."""
-        if name in ("true", ":"):
-            return b""
-        if name in ("cat", "tee") and command.heredoc is not None and command.heredoc[0].count(ANYWHERE) == 0:
-            return command.heredoc[0].encode()
-        if any(ANYWHERE in word for word in words):
-            return None
-        if name == "echo" and not (len(words) > 1 and re.fullmatch(r"-[neE]+", words[1])):
-            return (" ".join(words[1:]) + "\n").encode()
-        if name == "echo" and words[1] == "-n":
-            return " ".join(words[2:]).encode()
-        if name == "printf" and len(words) == 2 and not re.search(r"%|\\(?!n)", words[1]):
-            return words[1].replace("\\n", "\n").encode()
-        contents = [self._content(word) for word in words[1:]]
-        if name == "cat" and contents and None not in contents:
-            return b"".join(one or b"" for one in contents)
-        return None
-
-    def _other(self, name: str, words: list[str], command: Command) -> bool | None:
-        if name == "tee" and self._piped is not None:
-            inner = commands(self._piped.logical, self._variables)
-            if inner and inner[0].words:
-                new = self._printed(posixpath.basename(inner[0].words[0]), inner[0].words, inner[0])
-                if new is not None:
-                    command.heredoc = (new.decode("utf-8", "replace"), self.line)
-        if command.targets or name == "tee":
-            return self._redirected(name, words, command)
-        if name in _ASKING:
-            self._asked = True
-        if name in _READING and not set(words[1:]) & set(_WRITING.get(name, ())):
-            return None
-        if name == "xargs" and MAY_CHANGE.search(" ".join(words[1:])):
-            given = self._piped.logical.text if self._piped is not None else "vllm"
-            self._give_up_if_changed("what files `xargs` gives to a command is not known", given)
-        for word in words[1:]:
-            tail = word.partition("=")[2] if word.startswith(("of=", "--")) else word
-            if "/" in tail and "\n" not in tail and self._place(tail).tree is not None:
-                raise GaveUp(f"what `{name}` does to {self._place(tail).tree} is not known", self.line)
-        return None
-
-    # -- results ------------------------------------------------------------------------------------------------------
-
-    def _write(self, place: Place, data: bytes | None) -> None:
-        assert place.tree is not None
-        self._certain()
-        self.files.write(place, data)
-        self.outcome.made.setdefault(place.tree, []).append(Made(self.line, ""))
-
-    def _fails(self, why: ScriptWhy, path: str | None, anchor: str | None, reason: str) -> None:
-        self._certain()
-        line = self.line
-        if why is ScriptWhy.STOPS and anchor is None and self._missed is not None:
-            path, anchor, line = self._missed
-        self.outcome.failures.append(ScriptFailure(self.script, line, why, path, anchor, reason=reason))
 
 
 def _behind_prefixes(words: list[str]) -> list[str]:

@@ -130,7 +130,7 @@ def commands(logical: Logical, variables: Mapping[str, str]) -> list[Command]:
             if not current.words:
                 current.line = line
             current.words.append(word)
-    return [one for one in found if one.words or one.targets]
+    return [one for one in found if one.words or one.targets or one.sources or one.heredoc]
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
