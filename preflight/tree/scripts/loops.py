@@ -205,8 +205,11 @@ class Loops(Printing):
     def _for(self, node: Block) -> bool | None:
         text = node.words if node.words else "$@"
         found = commands(Logical(node.line, f"for {text}", ()), self._variables)
+        quoted = re.search(r"['\"]", text) is not None
         values = [
-            one for word in (found[0].words[1:] if found else []) for one in (word.split() if " " in word else [word])
+            one
+            for word in (found[0].words[1:] if found else [])
+            for one in ([word] if quoted and " " not in word else word.split())
         ]
         rounds: list[str] = []
         wild = False
