@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from preflight.walk.classes import Found, lookup, lookup_after, rebase
+from preflight.walk.classes import Found, lookup, lookup_after
 from preflight.walk.nearby import remark
-from preflight.walk.outcomes import Next, Raised, fork, run_arm, settle
+from preflight.walk.outcomes import Raised, fork
 from preflight.walk.stored import UNBUILT, has_name, hidden
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -40,26 +40,37 @@ def get(machine: Machine, value: Value, name: str) -> Value:
     """``value.name``; raises ``Raised`` where it surely is not there."""
     if isinstance(value, OneOf):
         return fork(
-            machine, [lambda option=option: get(machine, option, name) for option in value.options], _why(machine)
+            machine, [lambda option=option: get(machine, option, name) for option in value.options], uncertain(machine)
         )
     try:
         found = find(machine, value, name)
     except Raised as raised:
         if not all(exit.missing is not None and exit.missing[0] is value for exit in raised.exits):
             raise
-        if machine.is_past(name):
-            return machine.unknown(f"the attribute {name} that is missing")
+        if machine.is_past(name) or _is_stand_in(value):
+            return _unfound(machine, value, name)
         # a class looks its attributes up itself: the fault is where it was asked, not in its lookup
         raise Raised(tuple(replace(exit, place=machine.place(), way=machine.way()) for exit in raised.exits)) from None
     if found is None:
-        if machine.is_past(name):
-            return machine.unknown(f"the attribute {name} that is missing")
+        if machine.is_past(name) or _is_stand_in(value):
+            return _unfound(machine, value, name)
         machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))
     if isinstance(found, Perhaps):
         if not isinstance(value, External):
             machine.may_raise(f"the attribute {name} may be missing")
         return found.value
     return found
+
+
+def _is_stand_in(value: Value) -> bool:
+    """Whether the object stands for one of a class whose code is not here: it may have what nothing says it has."""
+    return isinstance(value, Instance) and "lacks" in value.cls.notes
+
+
+def _unfound(machine: Machine, value: Value, name: str) -> Value:
+    if not machine.is_past(name):
+        machine.may_raise(f"the attribute {name} may be missing")
+    return machine.unknown(f"the attribute {name} that is missing")
 
 
 def absent(machine: Machine, value: Value, name: str) -> str:
@@ -127,7 +138,8 @@ def find(machine: Machine, value: Value, name: str) -> Value | None:
     return Perhaps(machine.unknown(f"the attribute {name} of {value!r} is not known"))
 
 
-def _why(machine: Machine) -> str:
+def uncertain(machine: Machine) -> str:
+    """Why it is not known which of several objects is meant here."""
     place = machine.place()
     return f"depends on a condition that is not known ({place.path}:{place.line})"
 
@@ -201,7 +213,7 @@ def plain(machine: Machine, value: Instance, name: str) -> Value | None:
             return machine.unknown(UNBUILT)
     elif value.loose:
         why = hidden(value.loose, name)
-        if why:
+        if why and not ("lacks" in cls.notes and cls.notes["lacks"](machine, name)):
             return Perhaps(machine.unknown(why))
     gap = cls.gap()
     if gap:
@@ -332,80 +344,3 @@ def _of_descriptor(machine: Machine, value: Descriptor, name: str) -> Value | No
     if name == "fset":
         return value.setter if value.setter is not None else Const(None)
     return find(machine, value.function, name)
-
-
-def assign(machine: Machine, value: Value, name: str, item: Value) -> None:
-    """``value.name = item``."""
-    if isinstance(value, OneOf):
-        arms = []
-        for option in value.options:
-
-            def body(option: Value = option) -> Next:
-                assign(machine, option, name, item)
-                return Next()
-
-            arms += run_arm(machine, body)
-        settle(machine, arms, _why(machine))
-        return
-    if isinstance(value, Instance):
-        special = lookup(value.cls, "__setattr__")
-        if special.value is not None and special.sure:
-            machine.call(special.value, [value, Const(name), item])
-            return
-        assign_plain(machine, value, name, item)
-    elif isinstance(value, Class) and name == "__bases__":
-        rebase(machine, value, item)
-    elif isinstance(value, (Class, Function)):
-        machine.state.touch(value)
-        value.content[name] = item
-    elif isinstance(value, ModuleValue):
-        machine.modules.bind(machine, value, name, item)
-    elif isinstance(value, (Const, Seq, Map, SetValue)):
-        machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))
-    else:
-        machine.escape(
-            [item], f"it is held by something that is not known ({machine.place().path}:{machine.place().line})"
-        )
-
-
-def assign_plain(machine: Machine, value: Instance, name: str, item: Value) -> None:
-    """What ``object.__setattr__`` does."""
-    found = lookup(value.cls, name)
-    if isinstance(found.value, Descriptor) and found.value.kind == "property" and found.sure:
-        if found.value.setter is None:
-            machine.fail(
-                "AttributeError", f"property '{name}' of '{value.cls.name}' object has no setter", missing=(value, name)
-            )
-        machine.call(found.value.setter, [value, item])
-        return
-    if isinstance(found.value, Instance):
-        setter = lookup(found.value.cls, "__set__").value
-        if setter is not None:
-            machine.call(setter, [found.value, value, item])
-            return
-    machine.state.touch(value)
-    value.content[name] = item
-
-
-def delete(machine: Machine, value: Value, name: str) -> None:
-    """``del value.name``."""
-    if isinstance(value, (Instance, Class)):
-        special = lookup(value.cls, "__delattr__").value if isinstance(value, Instance) else None
-        if special is not None:
-            machine.call(special, [value, Const(name)])
-            return
-        found = lookup(value.cls, name).value if isinstance(value, Instance) else None
-        if isinstance(value, Instance) and isinstance(found, Descriptor) and found.kind == "property":
-            if found.deleter is None:
-                reason = f"property '{name}' of '{value.cls.name}' object has no deleter"
-                machine.fail("AttributeError", reason, missing=(value, name))
-            machine.call(found.deleter, [value])
-            return
-        if name in value.content:
-            if isinstance(value.content[name], Perhaps):
-                machine.may_raise(f"the attribute {name} may be missing")
-            machine.state.touch(value)
-            del value.content[name]
-            return
-        if not value.loose:
-            machine.fail("AttributeError", absent(machine, value, name), missing=(value, name))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from preflight.model import Step
 from preflight.walk import (
+    assigning,
     attributes,
     branching,
     calls,
@@ -346,7 +347,7 @@ class Machine:
     leave = statements.leave
     get = attributes.get
     find = attributes.find
-    assign = attributes.assign
+    assign = assigning.assign
     class_of = classes.class_of
     is_instance = classes.is_instance
     catches = tries.matches

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes, operands, subscripts
+from preflight.walk import assigning, operands, subscripts
 from preflight.walk.values import OneOf, Seq, Unknown, Value
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def store(machine: Machine, target: ast.expr, value: Value) -> None:
     elif isinstance(target, ast.Attribute):
         owner = machine.evaluate(target.value)
         machine.frame.node = target
-        attributes.assign(machine, owner, target.attr, value)
+        assigning.assign(machine, owner, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner = machine.evaluate(target.value)
         key = machine.evaluate(target.slice)

@@ -139,6 +139,7 @@ def _config_without_code(machine: Machine, name: str, reason: str) -> Class | No
         return config
 
     made.notes["construct"] = construct
+    made.notes["lacks"] = _is_asked_by_base
     made.content["get_text_config"] = Builtin("get_text_config", text_config)
     return made
 
@@ -151,3 +152,11 @@ def _is_nested(key: str) -> bool:
 def _is_own(name: str) -> bool:
     """Whether a config class may set the attribute beside what config.json says. What is private is its base's own."""
     return not name.startswith("_") and not _is_nested(name)
+
+
+def _is_asked_by_base(machine: Machine, name: str) -> bool:
+    """Whether the code of the base class asks for an attribute: it asks whether a newer class is at hand that has it,
+    and does the same for one that has not.
+    """
+    frame = next((frame for frame in reversed(machine.frames) if not frame.name.startswith("__getattr")), None)
+    return frame is not None and frame.module.name.partition(".")[0] == "transformers"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from preflight.walk import arithmetic, attributes, classes, subscripts, texts, tries
+from preflight.walk import arithmetic, assigning, classes, subscripts, texts, tries
 from preflight.walk.branching import condition, execute_if, narrowed
 from preflight.walk.loops import execute_for, execute_while
 from preflight.walk.naming import store, store_name, why
@@ -79,7 +79,7 @@ def _augmented(machine: Machine, node: ast.AugAssign) -> Outcome:
         current = machine.get(owner, target.attr)
         operand = machine.evaluate(node.value)
         machine.frame.node = node
-        attributes.assign(machine, owner, target.attr, arithmetic.in_place(machine, node.op, current, operand))
+        assigning.assign(machine, owner, target.attr, arithmetic.in_place(machine, node.op, current, operand))
     else:
         owner = machine.evaluate(target.value)
         key = machine.evaluate(target.slice)
@@ -104,7 +104,7 @@ def _delete(machine: Machine, node: ast.Delete) -> Outcome:
         if isinstance(target, ast.Name):
             _delete_name(machine, target)
         elif isinstance(target, ast.Attribute):
-            attributes.delete(machine, machine.evaluate(target.value), target.attr)
+            assigning.delete(machine, machine.evaluate(target.value), target.attr)
         elif isinstance(target, ast.Subscript):
             owner = machine.evaluate(target.value)
             subscripts.delete_item(machine, owner, machine.evaluate(target.slice))

@@ -290,18 +290,21 @@ def test_a_config_of_the_checkpoints_own_code_is_read(flags: tuple[str, ...], pa
 
 
 @pytest.mark.parametrize(
-    ("flags", "part"),
+    ("version", "model", "flags", "part"),
     [
-        (("-tp", "8"), None),
-        (("-tp", "7"), "attention heads (64) must be divisible by tensor parallel size (7)"),
-        (("-tp", "8", "--max-model-len", "1000000000"), "max_model_len (1000000000)"),
+        ("0.20.2", KIMI, ("-tp", "8"), None),
+        ("0.20.2", KIMI, ("-tp", "7"), "attention heads (64) must be divisible by tensor parallel size (7)"),
+        ("0.20.2", KIMI, ("-tp", "8", "--max-model-len", "1000000000"), "max_model_len (1000000000)"),
+        # its rope can be of the kind before transformers 5 or of that, which the base class asks
+        ("0.20.2", OTHERS["deepseek-v2-lite"][0], (), None),
+        ("0.33.0", OTHERS["deepseek-v2-lite"][0], (), None),
     ],
-    ids=["clear", "divided", "long"],
+    ids=["clear", "divided", "long", "rope", "rope-by-layer"],
 )
 def test_a_config_whose_own_code_is_not_here_is_read_off_config_json(
-    flags: tuple[str, ...], part: str | None, tmp_path: Path
+    version: str, model: Config, flags: tuple[str, ...], part: str | None, tmp_path: Path
 ) -> None:
-    said = said_of(tmp_path, "0.20.2", KIMI, "--trust-remote-code", *flags)
+    said = said_of(tmp_path, version, model, "--trust-remote-code", *flags)
     assert said.open == () or part is not None
     assert len(said.errors) == (part is not None)
     assert part is None or part in said.errors[0]

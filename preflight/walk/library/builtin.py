@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes, classes, hashing, operands, texts
+from preflight.walk import assigning, attributes, classes, hashing, operands, texts
 from preflight.walk.derived import Derived, apply
 from preflight.walk.library.registry import function, pure
 from preflight.walk.outcomes import fork
@@ -177,7 +177,7 @@ def _setattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Valu
 @function("builtins.delattr")
 def _delattr(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if isinstance(arguments[1], Const):
-        attributes.delete(machine, arguments[0], arguments[1].value)
+        assigning.delete(machine, arguments[0], arguments[1].value)
     return NONE
 
 

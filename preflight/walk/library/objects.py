@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes, classes
+from preflight.walk import assigning, attributes, classes
 from preflight.walk.library import containers
 from preflight.walk.library.builtin import identity, nothing, represented
 from preflight.walk.library.registry import pure
@@ -65,7 +65,7 @@ def type_call(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 def _raw_set(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     receiver, name, value = arguments
     if isinstance(receiver, Instance) and isinstance(name, Const):
-        attributes.assign_plain(machine, receiver, name.value, value)
+        assigning.assign_plain(machine, receiver, name.value, value)
     elif isinstance(receiver, Instance):
         machine.loosen(receiver, "which attribute was set is not known", clear=True)
     elif isinstance(receiver, Class) and isinstance(name, Const):

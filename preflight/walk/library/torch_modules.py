@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes
+from preflight.walk import assigning
 from preflight.walk.derived import raw_of
 from preflight.walk.library.inspecting import SIGNATURE
 from preflight.walk.library.registry import MAKERS, library_class, maker
@@ -137,7 +137,7 @@ def _set(machine: Machine, given: Arguments, named: Keywords) -> Value:
             f"cannot assign '{type(value.value).__name__}' as parameter '{name.value}' "
             "(torch.nn.Parameter or None expected)",
         )
-    attributes.assign_plain(machine, receiver, name.value, value)
+    assigning.assign_plain(machine, receiver, name.value, value)
     return NONE
 
 
@@ -149,7 +149,7 @@ def _register_buffer(machine: Machine, given: Arguments, named: Keywords) -> Val
             machine.state.touch(buffers)
             kept = persistent if persistent is not None else TRUE
             buffers.content[raw_of(name)] = (name, kept)
-        attributes.assign_plain(machine, receiver, name.value, value if value is not None else NONE)
+        assigning.assign_plain(machine, receiver, name.value, value if value is not None else NONE)
     elif isinstance(receiver, Instance):
         machine.loosen(receiver, "which buffer was registered is not known", clear=False)
     return NONE
@@ -159,7 +159,7 @@ def _registering(keyword: str) -> Implementation:
     def run(machine: Machine, given: Arguments, named: Keywords) -> Value:
         receiver, name, value = _taken(given, named, ("self", "name", keyword))
         if isinstance(receiver, Instance) and isinstance(name, Const):
-            attributes.assign_plain(machine, receiver, name.value, value if value is not None else NONE)
+            assigning.assign_plain(machine, receiver, name.value, value if value is not None else NONE)
         elif isinstance(receiver, Instance):
             machine.loosen(receiver, "which name was registered is not known", clear=False)
         return NONE

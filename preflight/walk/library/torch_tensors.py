@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk import attributes
+from preflight.walk import assigning
 from preflight.walk.derived import raw_of
 from preflight.walk.library.registry import MAKERS, library_class, maker
 from preflight.walk.operands import payload
@@ -90,7 +90,7 @@ def _set(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             machine.state.touch(receiver)
             for stale in ("shape", "ndim"):
                 receiver.content.pop(stale, None)
-        attributes.assign_plain(machine, receiver, name.value, value)
+        assigning.assign_plain(machine, receiver, name.value, value)
     return NONE
 
 
