@@ -198,3 +198,10 @@ def test_a_folder_is_the_same_however_it_is_written(
     _code, report = check_launch(tmp_path, capsys, "--", "vllm", "serve", word, patch=patch)
     assert found(report) == ([("PF601", "error")] if file == "config.json" else [])
     assert not [id for id in ids(report) if id.startswith(("launch", "walk"))]
+
+
+def test_a_tree_without_transformers_is_said_once(tmp_path: Path, capsys: Any) -> None:
+    body = ("import transformers", "model.hf_config = transformers.AutoConfig.from_pretrained(self.model)")
+    code, report = check_launch(tmp_path, capsys, patch={ENGINE: engine(*body)})
+    assert (code, report["verdict"]) == (0, "undecided")
+    assert [id for id in ids(report) if id.startswith(("walk", "model", "transformers"))] == ["transformers-not-here"]

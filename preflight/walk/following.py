@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.model import Fault, Undecided
 from preflight.walk.preparation import prepare
 from preflight.walk.report import faults
-from preflight.walk.stages import Scope, Walk, walk_launch
+from preflight.walk.stages import CONFIG_UNKNOWN, Scope, Walk, walk_launch
 from preflight.walk.world import ProgramWorld
 
 if TYPE_CHECKING:
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 #: as far as a launch can be followed without its weights
 WHOLE = Scope()
+_WITHOUT_TRANSFORMERS = Undecided(
+    "transformers-not-here",
+    "what vLLM makes of config.json is not known: its config classes are those of transformers, which is not beside "
+    "this tree; name the environment that will run with --vllm-site-packages, or a release with --vllm, which fetches "
+    "them",
+    decisive=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +48,9 @@ def follow(
     prepared = prepare(launch, tree, program, assume)
     if isinstance(prepared, Undecided):
         return prepared
+    world = ProgramWorld(program)
     try:
-        walk = walk_launch(
-            ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, scope, given=prepared.given
-        )
+        walk = walk_launch(world, prepared.argv, prepared.files, prepared.assumptions, scope, given=prepared.given)
     except Exception as error:  # the walk stands in for code of any kind: its own faults must not end the run
         return Undecided(
             "walk-fault",
@@ -52,4 +58,8 @@ def follow(
             decisive=True,
         )
     told = launch.parsed.refused or launch.parsed.raised is not None
-    return Followed(walk, prepared.assumptions, tuple(faults(walk, prepared.assumptions.defaults, told)))
+    found = tuple(faults(walk, prepared.assumptions.defaults, told))
+    if not world.installed("transformers") and any(stop.id == CONFIG_UNKNOWN for stop in walk.stopped):
+        # whatever else stayed open comes of it
+        found = (*(item for item in found if isinstance(item, Fault)), _WITHOUT_TRANSFORMERS)
+    return Followed(walk, prepared.assumptions, found)

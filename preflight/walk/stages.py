@@ -40,6 +40,8 @@ _GUARDED = ("construct", "load_models")
 MOST_GUARDED, _PAST_FAULT = 4, 50_000
 #: the open question of a model whose constructor did not come to its end
 NOT_CONSTRUCTED = "model-not-constructed"
+#: nothing of the launch is known behind it
+CONFIG_UNKNOWN = "walk-model-config-unknown"
 #: a stage is walked again at most so often
 MOST_FAULTS = 12
 
@@ -271,7 +273,7 @@ class _Launch:
                 found = found.value
         if isinstance(found, Unknown):
             reason = f"the model's config is not known: {found.reason}"
-            self._stop("configure", "walk-model-config-unknown", reason, found.place)
+            self._stop("configure", CONFIG_UNKNOWN, reason, found.place)
 
     def _again(self, exit: Exit) -> bool:
         """Whether the same attribute was found missing from the same kind of object."""
