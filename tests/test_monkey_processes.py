@@ -139,3 +139,21 @@ def test_classes_of_a_release():
         cls = program.find_class(*target.rsplit(".", 1))
         assert isinstance(cls, Class)
         assert children_of(program).has_class(cls) is expected, target
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        ("LLM('m', size=1)\n", None),
+        ("Worker('m')\n", "error"),
+        ("if __name__ == '__main__':\n    Worker('m')\n", "warning"),
+        ("def go():\n    Worker('m')\n", "warning"),
+    ],
+)
+def test_calls_of_a_script_that_cannot_bind(tmp_path, monkeypatch, call, severity):
+    site = make_tree(tmp_path / "site", RELEASE)
+    write(tmp_path / "repo/serve.py", f"from vllm.api import LLM\nfrom vllm.worker import Worker\n{call}".encode())
+    monkeypatch.chdir(tmp_path / "repo")
+    report = report_of(open_tree(TreeRequest(site_packages=str(site), paths=("serve.py",)), {}))
+    found = [one.severity.value for one in report.findings if one.rule == "PF305"]
+    assert found == ([severity] if severity else [])

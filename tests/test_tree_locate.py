@@ -10,6 +10,7 @@ import pytest
 
 from preflight.errors import TreeError, UsageError
 from preflight.tree import TreeKind, TreeRequest, open_tree
+from preflight.tree.distinfo import read_distribution
 from preflight.tree.environment import pth_folders
 from preflight.tree.locate import locate
 from tests.minitree import make_tree, write
@@ -355,3 +356,10 @@ def test_a_version_that_is_no_text_is_no_version(tmp_path):
     site = make_tree(tmp_path)
     write(site / "vllm-0.16.0.dist-info" / "METADATA", b"Name: vllm\nVersion: \x1b[2J\n")
     assert open_tree(TreeRequest(site_packages=str(site)), {"PATH": ""}).facts.vllm is None
+
+
+def test_blanks_in_the_text_of_a_licence_end_no_header(tmp_path):
+    site = make_tree(tmp_path)
+    metadata = b"Name: vllm\nVersion: 0.16.0\nLicense: Free\n        \n        As in beer.\nRequires-Dist: toy>=1\n\nRequires-Dist: no\n"
+    write(site / "vllm-0.16.0.dist-info" / "METADATA", metadata)
+    assert read_distribution(site / "vllm-0.16.0.dist-info").requires == ("toy>=1",)

@@ -12,14 +12,13 @@ from preflight.checks.body.study import studies_of
 from preflight.checks.changes import Change, change_of, names_of
 from preflight.checks.released import released_tree
 from preflight.model import FileState, Severity
-from preflight.program import Module, ModuleKind, ModuleSpec
 from preflight.program.facts import Hole
 
 if TYPE_CHECKING:
     from preflight.checks.body.study import AttributeProblem, ImportProblem, NameProblem, Study
     from preflight.checks.context import Context
     from preflight.model import PatchedFile
-    from preflight.program import Missing, Program
+    from preflight.program import Missing, Module, Program
     from preflight.program.facts import Import, ModuleFacts
 
 
@@ -95,19 +94,15 @@ class Subjects:
         for path in self._context.paths:
             if not path.endswith(".py"):
                 continue
+            module = self._program.module_at(path)
             if path in outside:
-                yield Subject(path, self._outside(path), Standing.OUTSIDE)
-            elif (path in self.patched or not self.compared) and self._tree.exists(path):
-                module = self._program.module_at(path)
-                if module is not None and not isinstance(self._program.syntax_tree(module), Hole):
+                assert module is not None  # a package's, or a script
+                yield Subject(path, module, Standing.OUTSIDE)
+            elif module is None or not self._tree.exists(path):
+                continue
+            elif path in self.patched or not self.compared:
+                if not isinstance(self._program.syntax_tree(module), Hole):
                     yield Subject(path, module, Standing.PATCHED)
-
-    def _outside(self, path: str) -> Module:
-        """A file of a patch repository: a module of its package, or else one that nothing imports."""
-        module = self._program.module_at(path)
-        if module is not None and self._program.finder.is_plugin(module.name):
-            return module
-        return Module(ModuleSpec(f"<{path}>", ModuleKind.SOURCE, path, True), self._program.loader)
 
     def of_tree(self, missing: Missing) -> bool:
         """Whether what is missing would be vLLM's own."""

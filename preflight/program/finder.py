@@ -95,6 +95,12 @@ class Finder:
         self._startup: Startup | None = None
         self._plugins = plugin_modules([file.path for file in tree.outside], _top_of(tree))
         self._plugin_names = {path: name for name, path in self._plugins.items()}
+        # a file that is in no package is a script: nothing imports it, and in here it has a name that no module has
+        alone = [
+            file.path for file in tree.outside if file.path.endswith(".py") and file.path not in self._plugin_names
+        ]
+        self._scripts = {f"<{path}>": path for path in alone}
+        self._plugin_names.update({path: name for name, path in self._scripts.items()})
 
     # -- the public questions -------------------------------------------------------------------------------------
 
@@ -157,6 +163,8 @@ class Finder:
     # -- how --------------------------------------------------------------------------------------------------------
 
     def _find(self, name: str) -> ModuleSpec:
+        if name in self._scripts:
+            return ModuleSpec(name, ModuleKind.SOURCE, self._scripts[name], True)
         parent, _, last = name.rpartition(".")
         if name in self._plugins:
             path = self._plugins[name]

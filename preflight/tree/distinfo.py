@@ -71,8 +71,8 @@ def _headers(file: Path) -> Iterator[tuple[str, str]]:
     except OSError:
         return
     for line in text.splitlines():
-        if not line.strip():
-            return
+        if not line:
+            return  # one of blanks only goes on with the header before it, such as the text of a licence
         key, colon, value = line.partition(":")
         if colon and not key[:1].isspace():
             yield key.strip().lower(), value.strip()
