@@ -94,15 +94,12 @@ class Subjects:
         for path in self._context.paths:
             if not path.endswith(".py"):
                 continue
-            module = self._program.module_at(path)
-            if path in outside:
-                assert module is not None  # a package's, or a script
-                yield Subject(path, module, Standing.OUTSIDE)
-            elif module is None or not self._tree.exists(path):
+            given = path in outside
+            if not given and not ((path in self.patched or not self.compared) and self._tree.exists(path)):
                 continue
-            elif path in self.patched or not self.compared:
-                if not isinstance(self._program.syntax_tree(module), Hole):
-                    yield Subject(path, module, Standing.PATCHED)
+            module = self._program.module_at(path)
+            if module is not None and (given or not isinstance(self._program.syntax_tree(module), Hole)):
+                yield Subject(path, module, Standing.OUTSIDE if given else Standing.PATCHED)
 
     def of_tree(self, missing: Missing) -> bool:
         """Whether what is missing would be vLLM's own."""
