@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING
 
 from preflight.model import Step
 from preflight.walk import classes, generators
 from preflight.walk.frames import Frame, Scope, scan_function
-from preflight.walk.joining import same
 from preflight.walk.outcomes import NEXT, Outcome, Raise, Raised, Return, collect, fork, settle
+from preflight.walk.recursion import descend, descends, repeats
 from preflight.walk.values import (
     NONE,
     Bound,
@@ -139,13 +140,20 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
             f"{function.qualname} was not entered: a condition is not known, and its arm was too long",
         )
         return _not_entered(machine, function, arguments, keywords)
-    if machine.state.arms and _repeats(machine, function, arguments):
+    if machine.state.arms and repeats(machine, function, arguments):
         # under a condition that is not known it may never end; what comes of the other arm decides
         reason = f"{function.qualname} calls itself with the same arguments"
         if any(frame.name.endswith(".__getattribute__") for frame in machine.frames):
             machine.may_raise(reason)  # reading an attribute changes nothing
             return machine.unknown(reason)
         return not_walked(machine, reason, arguments, keywords)
+    if descends(machine, function, arguments, keywords):
+        return descend(machine, function, arguments, keywords, partial(_entered, machine, function))
+    return _entered(machine, function, arguments, keywords)
+
+
+def _entered(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    node = function.node
     scope = scope_of(function)
     frame = Frame(
         "function", function.qualname, function.closure.module, function.closure, scope, machine.state.fresh()
@@ -184,22 +192,6 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
         )
     assert isinstance(outcome, Return)
     return outcome.value
-
-
-def _repeats(machine: Machine, function: Function, arguments: list[Value]) -> bool:
-    """Whether a function is being walked twice already with the same arguments."""
-    inside = 0
-    names = None
-    for frame in machine.frames:
-        if frame.function is function:
-            if names is None:
-                names = [parameter.arg for parameter in function.node.args.args]
-            held = [frame.content.get(name) for name in names[: len(arguments)]]
-            if all(
-                value is not None and same(value, argument) for value, argument in zip(held, arguments, strict=False)
-            ):
-                inside += 1
-    return inside > 1
 
 
 def _waiting(machine: Machine, base: int) -> bool:

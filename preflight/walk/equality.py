@@ -106,7 +106,7 @@ def equal(machine: Machine, left: Value, right: Value) -> Truth:
             or right.loose
             or any(isinstance(entry[1], Perhaps) for entry in (*left.content.values(), *right.content.values()))
         ):
-            return Truth.MAYBE
+            return Truth.NO if _told_apart(left, right) else Truth.MAYBE
         if left.content.keys() != right.content.keys():
             return Truth.NO
         answer = Truth.YES
@@ -131,6 +131,12 @@ def equal(machine: Machine, left: Value, right: Value) -> Truth:
     if isinstance(left, Bound) and isinstance(right, Bound):
         return known(left.function is right.function and left.receiver is right.receiver)
     return Truth.NO
+
+
+def _told_apart(left: Map, right: Map) -> bool:
+    """Whether two maps of which not all is known surely hold different constants under one key."""
+    pairs = [(entry[1], right.content[key][1]) for key, entry in left.content.items() if key in right.content]
+    return any(isinstance(a, Const) and isinstance(b, Const) and a.value != b.value for a, b in pairs)
 
 
 def _equal_unknown(left: Value, right: Value) -> Truth:

@@ -206,14 +206,7 @@ def _any_rounds(machine: Machine, node: ast.For | ast.While, reason: str) -> Out
 
     machine.arm_ends.append(min([machine.steps + machine.limits.branch_steps, *machine.arm_ends[-1:]]))
     try:
-        for _ in range(4):
-            changed = _changed(machine, run_arm(machine, body))
-            if not changed:
-                break
-            for forget in changed:
-                forget(reason)
-        else:
-            machine.doubt("walk-loop", "what a loop changes could not be bounded")
+        forget_changes(machine, body, reason)
         arms = run_arm(machine, body)
     finally:
         machine.arm_ends.pop()
@@ -223,6 +216,17 @@ def _any_rounds(machine: Machine, node: ast.For | ast.While, reason: str) -> Out
     arms += run_arm(machine, lambda: machine.execute(node.orelse))
     machine.frame.node = node
     return settle(machine, arms, reason)
+
+
+def forget_changes(machine: Machine, body: Callable[[], Outcome], reason: str) -> None:
+    """Forget all that ``body`` may change when it is run again and again."""
+    for _ in range(4):
+        changed = _changed(machine, run_arm(machine, body))
+        if not changed:
+            return
+        for forget in changed:
+            forget(reason)
+    machine.doubt("walk-loop", "what a loop changes could not be bounded")
 
 
 def _changed(machine: Machine, arms: list[Arm]) -> list[Callable[[str], None]]:

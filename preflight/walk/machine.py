@@ -101,6 +101,8 @@ class Machine:
     remarks: dict[tuple[str, str], Step] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
     past: set[tuple[str, int, str]] = field(default_factory=set)
+    #: functions that call themselves with what is not known, while it is found out what they change
+    descending: list[Function] = field(default_factory=list)
     #: whether functions give a value, for those that were on the way of an exception
     giving: dict[Function, bool] = field(default_factory=dict)
     end: float = field(init=False)

@@ -8,6 +8,7 @@ around it could catch it, and counted otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import ast
 
     from preflight.walk.machine import Machine
+
+_QUOTED = re.compile(r"['\"`](\w+)['\"`]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,11 @@ class Exit:
     def trail(self) -> tuple[Step, ...]:
         """The calls on the way here, as a report has them; of most exceptions nobody asks."""
         return tuple(Step(path, line_of(node), name) for path, node, name in self.way)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names that the message quotes: the keys that are missing, most often."""
+        return frozenset(_QUOTED.findall(self.message or ""))
 
 
 class Raised(Exception):

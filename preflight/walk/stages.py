@@ -224,6 +224,9 @@ class _Launch:
                     # sizes that one check refused are refused by every layer that is made of them
                     or (name == "construct" and exit.missing is None and bool(self.result.found))
                 )
+                # a key that a check misses is missing for those behind it too
+                told = [found.exit.named for found in self.result.found if found.stage == name]
+                follows = follows or (bool(exit.named) and any(exit.named <= names for names in told))
                 if function not in functions and not follows and not self._again(exit):
                     self.result.found.append(self._found(name, exit))
                 functions |= {function, *exit.waiting}

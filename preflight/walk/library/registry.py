@@ -103,6 +103,7 @@ class Library:
 
     def __init__(self, overrides: dict[str, Callable[[Machine], Value]] | None = None) -> None:
         from preflight.walk.library import (  # registers what each knows
+            automodels,
             constructors,
             containers,
             contexts,

@@ -1,0 +1,88 @@
+"""Functions that call themselves: with the same arguments again, or down a structure that is not known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from preflight.walk import loops
+from preflight.walk.joining import same
+from preflight.walk.outcomes import Return
+from preflight.walk.values import Const, Function, Instance, Unknown, Value
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+
+def repeats(machine: Machine, function: Function, arguments: list[Value]) -> bool:
+    """Whether a function is being walked twice already with the same arguments."""
+    inside = 0
+    names = None
+    for frame in machine.frames:
+        if frame.function is function:
+            if names is None:
+                names = [parameter.arg for parameter in function.node.args.args]
+            held = [frame.content.get(name) for name in names[: len(arguments)]]
+            if all(
+                value is not None and same(value, argument) for value, argument in zip(held, arguments, strict=False)
+            ):
+                inside += 1
+    return inside > 1
+
+
+def descends(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a function that calls itself goes down what is not known: of its arguments, texts at most are."""
+    values = _given(function, arguments) + list(keywords.values())
+    return (
+        any(isinstance(value, Unknown) for value in values)
+        and all(isinstance(value, Unknown) or (isinstance(value, Const) and isinstance(value.value, str)) for value in values)
+        and _calls_itself(function)
+    )
+
+
+def _given(function: Function, arguments: list[Value]) -> list[Value]:
+    """The arguments, without the object of a method."""
+    method = function.owner is not None and bool(arguments) and isinstance(arguments[0], Instance)
+    return arguments[1:] if method else arguments
+
+
+def _calls_itself(function: Function) -> bool:
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        return False
+    known = getattr(node, "walk_recurs", None)
+    if known is None:
+        known = any(
+            (isinstance(inner, ast.Name) and inner.id == node.name)
+            or (isinstance(inner, ast.Attribute) and inner.attr == node.name)
+            for statement in node.body
+            for inner in ast.walk(statement)
+        )
+        node.walk_recurs = known  # pyrefly: ignore
+    return known
+
+
+def descend(
+    machine: Machine,
+    function: Function,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+    enter: Callable[[list[Value], dict[str, Value]], Value],
+) -> Value:
+    """One call of it that stands for any number of them, which ``enter`` walks: what calls with any arguments may change
+    is forgotten before, and those inside are not entered.
+    """
+    reason = f"how often {function.qualname} calls itself is not known"
+    if function in machine.descending:
+        machine.may_raise(reason)
+        return machine.unknown(reason)
+    given = _given(function, arguments)
+    any_of = [*arguments[: len(arguments) - len(given)], *(machine.unknown(reason) for _ in given)]
+    unknown = {name: machine.unknown(reason) for name in keywords}
+    machine.descending.append(function)
+    try:
+        loops.forget_changes(machine, lambda: Return(enter(any_of, unknown)), reason)
+        return enter(arguments, keywords)
+    finally:
+        machine.descending.pop()
