@@ -655,6 +655,15 @@ UNKNOWNS = {
     "return all(v for v in [False, u])": [False],
     "o = O()\n    sink(o)\n    return o.fixed": [7],
     "l = [1]\n    u(l)\n    return len(l)": None,
+    # functions that go down a structure that is not known
+    "o = O()\n    o.n = 0\n    def f(c):\n        for i in c:\n            f(i)\n        o.n += 1\n    f(u)\n    return o.n": None,
+    "o = O()\n    def f(c, p):\n        for i in c:\n            f(i, p + 'x')\n        o.n = 5\n    f(u, '')\n    return o.fixed + o.n": [
+        12
+    ],
+    "o = O()\n    def f(c, p):\n        if p:\n            o.n = 5\n        for i in c:\n            f(i, p + 'x')\n"
+    "    f(u, '')\n    return hasattr(o, 'n')": None,
+    "def f(c):\n        for i in c:\n            f(i)\n        raise ValueError(c)\n    f(u)": "raises",
+    "def f(c):\n        for i in c:\n            f(i)\n            raise ValueError(c)\n    f(u)\n    return 5": [5],
 }
 
 

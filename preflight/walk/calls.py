@@ -125,7 +125,6 @@ def scope_of(function: Function) -> Scope:
 
 def call_function(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Bind the arguments and walk the body."""
-    node = function.node
     known = machine.library.override(machine, function)
     if known is not None:
         return call(machine, known, arguments, keywords)

@@ -36,7 +36,10 @@ def descends(machine: Machine, function: Function, arguments: list[Value], keywo
     values = _given(function, arguments) + list(keywords.values())
     return (
         any(isinstance(value, Unknown) for value in values)
-        and all(isinstance(value, Unknown) or (isinstance(value, Const) and isinstance(value.value, str)) for value in values)
+        and all(
+            isinstance(value, Unknown) or (isinstance(value, Const) and isinstance(value.value, str))
+            for value in values
+        )
         and _calls_itself(function)
     )
 
@@ -70,8 +73,8 @@ def descend(
     keywords: dict[str, Value],
     enter: Callable[[list[Value], dict[str, Value]], Value],
 ) -> Value:
-    """One call of it that stands for any number of them, which ``enter`` walks: what calls with any arguments may change
-    is forgotten before, and those inside are not entered.
+    """One call of it that stands for any number of them, which ``enter`` walks: what calls with any arguments may
+    change is forgotten before, and those inside are not entered.
     """
     reason = f"how often {function.qualname} calls itself is not known"
     if function in machine.descending:

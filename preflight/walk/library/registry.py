@@ -126,6 +126,7 @@ class Library:
         self._objects = objects
         self._forms = forms
         self._parts = (
+            automodels,
             contexts,
             dataclass,
             enumeration,
