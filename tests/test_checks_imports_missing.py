@@ -215,3 +215,30 @@ def test_nothing_hostile_ends_in_a_traceback(tmp_path: Path) -> None:
     report = report_of(open_mini(tmp_path, RELEASE, texts), tmp_path)
     assert "vllm/self.py" in {finding.span.path for finding in report.findings}
     assert "vllm/bytes.py" in {finding.span.path for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("from vllm.config import Zebra\n", ()),
+        ("from vllm.zebra import Stripes\n", ()),
+        ("from vllm.zebra import Linear\n", ("vllm.layers.linear",)),
+        ("from vllm.layers.zebra import Stripes\n", ("vllm.layers", "linear")),
+        ("from ....config import Config\n", ("vllm.models", "2 dots")),
+        ("from vllm.config import Zyzzyva\n", ("0.12.0", "0.17.0")),
+        ("import vllm.older\n", ("0.12.0",)),
+        ("import nowhere\n", ("nowhere",)),
+    ],
+)
+def test_every_import_that_cannot_be_had_has_a_way_out(tmp_path, monkeypatch, text, named):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("PREFLIGHT_CACHE", str(cache))
+    keep_release(cache, "0.10.0", {"vllm/config.py": "class Zyzzyva: ...\n", "vllm/older.py": "x = 1\n"})
+    keep_release(cache, "0.12.0", {"vllm/config.py": "from x import Zyzzyva\n", "vllm/older.py": "x = 1\n"})
+    keep_release(cache, "0.17.0", {"vllm/config.py": "def Zyzzyva(): ...\n"})
+    keep_release(cache, "0.18.0", {"vllm/config.py": "Zyzzyva = 1\n"})
+    report = report_of(open_mini(tmp_path, {**RELEASE, **WHOLE_ENVIRONMENT}, {TOY: text}), tmp_path)
+    assert len(report.findings) == 1
+    help = report.findings[0].fault.help
+    assert help is not None
+    assert all(name in help for name in named)

@@ -10,7 +10,7 @@ from preflight.checks.context import Context
 from preflight.checks.elsewhere import is_set_elsewhere
 from preflight.checks.imports import MODULE_MISSING, NAME_MISSING
 from preflight.checks.subjects import OPEN, Ending, Standing, Subject, Subjects
-from preflight.checks.whereabouts import hint
+from preflight.checks.way_out import way_out
 from preflight.model import Fault, Severity, Span, Step
 from preflight.program import Missing, Program, Truth
 from preflight.program.facts import Import
@@ -88,7 +88,11 @@ def fault(
     problem = weighed.problem
     item, missing = problem.item, problem.missing
     lines = context.sources.get(subject.path).lines
-    found = hint(program, missing, [name for name in wanted if name])
+    if subject.module.absolute(item) is None:
+        found = _too_far(program, subject)
+    else:
+        names = [name for name in wanted if name]
+        found = way_out(context, program, missing, problem.error.__name__, names)
     return Fault(
         NAME_MISSING if missing.name is not None else MODULE_MISSING,
         Span(subject.path, item.line, item.column, item.end_line, item.end_column),
@@ -99,6 +103,15 @@ def fault(
         excerpt=excerpt(subject.path, lines, item.line, item.end_line),
         severity=weighed.severity,
     )
+
+
+def _too_far(program: Program, subject: Subject) -> str:
+    """What to do about a relative import that climbs out of its package."""
+    package = subject.module.package
+    if not package or (subject.standing is Standing.OUTSIDE and not program.finder.is_plugin(subject.module.name)):
+        return "This file is in no package: write the import by its whole path"
+    most = package.count(".") + 1
+    return f"In {package} an import has {most} {'dot' if most == 1 else 'dots'} at most: write it by its whole path"
 
 
 def lack(subject: Subject, problem: ImportProblem) -> str:
@@ -192,7 +205,7 @@ def dead_imports(context: Context, program: Program, subjects: Subjects, subject
             Span(subject.path, item.line, item.column, item.end_line, item.end_column),
             f"{target} cannot be imported, so importing this file raises {raised(missing)}",
             why=f"{missing.as_exception()} ({path}, line {cause.line})",
-            help=hint(program, missing),
+            help=way_out(context, program, missing),
             trail=(
                 Step(subject.path, item.line, "<module>", f"imports {target}"),
                 Step(path, cause.line, "<module>", "imports what is not there"),

@@ -55,10 +55,15 @@ def _moved(name: str, places: list[Definition]) -> str:
 
 
 def _module_hint(program: Program, module: str, wanted: tuple[str, ...]) -> str | None:
-    """A module of the same name elsewhere, one of a near name beside it, or where the wanted names are."""
+    """Where the wanted names are, if that is told in few words; a module of the same name elsewhere, one of a near name
+    beside it, or one that has a wanted name."""
     top = module.partition(".")[0]
     if not program.finder.find(top).in_tree:
         return None
+    found = [(name, places) for name in wanted if (places := _places(program, name, module))]
+    clear = next((one for one in found if len(one[1]) == 1), None)
+    if clear is not None:
+        return _moved(*clear)
     same = _same_ending(program, module)
     if same is not None:
         return f"In this tree there is {same}"
@@ -66,17 +71,14 @@ def _module_hint(program: Program, module: str, wanted: tuple[str, ...]) -> str 
     near = program.near(last, sorted(program.finder.submodules(parent)), 1) if parent else []
     if near:
         return f"In this tree there is {parent}.{near[0]}"
-    for name in wanted:
-        places = _places(program, name, module)
-        if places:
-            return _moved(name, places)
-    return None
+    return _moved(*found[0]) if found else None
 
 
 def _same_ending(program: Program, module: str) -> str | None:
-    """The module whose import path shares the longest ending (of at least the last name) with ``module``."""
+    """The module whose import path shares the longest ending (of at least the last name) with ``module``; of several
+    the one that is nearest to the top."""
     parts = module.split(".")
-    best: tuple[int, str] | None = None
+    best: tuple[tuple[int, int, int], str] | None = None
     for name in program.finder.tree_modules():
         other = name.split(".")
         if other[-1] != parts[-1]:
@@ -87,7 +89,7 @@ def _same_ending(program: Program, module: str) -> str | None:
         start = 0
         while start < min(len(parts), len(other)) and parts[start] == other[start]:
             start += 1
-        score = shared * 100 + start
+        score = (shared, start, -len(other))
         if best is None or score > best[0]:
             best = (score, name)
     return best[1] if best is not None else None
