@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import classes, operands, texts
 from preflight.walk.iteration import NotConcrete
-from preflight.walk.library import containers
+from preflight.walk.library import mappings
 from preflight.walk.library.builtin import bound_super, truth_value
 from preflight.walk.library.iterating import enumerated, filtered, mapped, reverse, zipped
 from preflight.walk.library.registry import fail_as, pure
@@ -186,7 +186,7 @@ def _set_of(kind: type) -> Implementation:
 
 def _dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     made = machine.dict([])
-    containers.DICT["update"](machine, made, arguments, keywords)
+    mappings.DICT["update"](machine, made, arguments, keywords)
     return made
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from preflight.walk import arithmetic, comparison, hashing
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete
-from preflight.walk.library import containers
+from preflight.walk.library import mappings
 from preflight.walk.library.registry import function
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
@@ -97,7 +97,7 @@ def _cached(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     attributes: dict[str, Value] = {
         "__wrapped__": target,
         "cache_clear": Builtin(
-            "cache_clear", lambda machine, given, named: containers.DICT["clear"](machine, memory, [], {})
+            "cache_clear", lambda machine, given, named: mappings.DICT["clear"](machine, memory, [], {})
         ),
         "cache_info": Builtin("cache_info", lambda machine, given, named: machine.unknown("the statistics of a cache")),
         "__name__": Const(target.name),

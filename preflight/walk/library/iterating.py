@@ -9,7 +9,7 @@ from preflight.walk import arithmetic, classes
 from preflight.walk.derived import number
 from preflight.walk.generators import Unclear
 from preflight.walk.iteration import NotConcrete, advance
-from preflight.walk.library import containers
+from preflight.walk.library import sequences
 from preflight.walk.library.registry import function
 from preflight.walk.outcomes import fork
 from preflight.walk.truth import Truth
@@ -155,7 +155,7 @@ def reverse(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
 def _sorted(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     if isinstance(arguments[0], Const) and not isinstance(arguments[0].value, (str, bytes, range)):
         machine.fail("TypeError", f"'{type(arguments[0].value).__name__}' object is not iterable")
-    made = containers.sort(machine, arguments[0], keywords)
+    made = sequences.sort(machine, arguments[0], keywords)
     result = machine.list(made or [])
     if made is None:
         result.loose = "the order after sorting is not known"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preflight.walk import assigning, attributes, classes
-from preflight.walk.library import containers
+from preflight.walk.library import containers, mappings
 from preflight.walk.library.builtin import identity, nothing, represented
 from preflight.walk.library.registry import pure
 from preflight.walk.values import (
@@ -45,7 +45,7 @@ def object_init(machine: Machine, arguments: Arguments, keywords: Keywords) -> V
             machine.state.touch(receiver)
             receiver.content["args"] = machine.tuple(arguments[1:])
         elif receiver.payload is not None and isinstance(receiver.payload, Map):
-            containers.DICT["update"](machine, receiver.payload, arguments[1:], keywords)
+            mappings.DICT["update"](machine, receiver.payload, arguments[1:], keywords)
         elif len(arguments) > 1 or keywords:
             own = classes.lookup(receiver.cls, "__new__").value
             plain = all(base.native in (None, object) for base in receiver.cls.mro)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from preflight.walk import classes, operands, subscripts, texts
 from preflight.walk.files import FILE, FOLDER, PARTLY
 from preflight.walk.iteration import NotConcrete
-from preflight.walk.library import containers
+from preflight.walk.library import mappings, sets
 from preflight.walk.library.constructors import constructor
 from preflight.walk.library.registry import MAKERS, constant, function, library_class, maker, pure
 from preflight.walk.outcomes import Raised
@@ -143,7 +143,7 @@ def _getenv(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     environment = machine.library.external(machine, "os.environ")
     default = arguments[1] if len(arguments) > 1 else keywords.get("default", NONE)
     assert isinstance(environment, Map)
-    return containers.DICT["get"](machine, environment, [arguments[0], default], {})
+    return mappings.DICT["get"](machine, environment, [arguments[0], default], {})
 
 
 def _probe(name: str, *kinds: str) -> None:
@@ -192,7 +192,7 @@ def _absolute(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 def _copy(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     value = arguments[0]
     if isinstance(value, (Seq, Map, SetValue)):
-        return containers.DICT["copy"](machine, value, [], {})
+        return mappings.DICT["copy"](machine, value, [], {})
     if isinstance(value, Instance):
         special = classes.lookup(value.cls, "__copy__").value
         if special is not None:
@@ -247,7 +247,7 @@ def _deep(machine: Machine, value: Value, made: dict[int, Value]) -> Value:
         copy.factory = value.factory
         copy.origin = value.origin
         return copy
-    return containers.SET["copy"](machine, value, [], {})
+    return sets.SET["copy"](machine, value, [], {})
 
 
 # --- collections ---
@@ -260,7 +260,7 @@ for _class in (collections.OrderedDict, collections.defaultdict, collections.deq
 @constructor(collections.OrderedDict)
 def _ordered_dict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     made = Map(machine.natives.of(collections.OrderedDict), {}, machine.state.fresh())
-    containers.DICT["update"](machine, made, arguments, keywords)
+    mappings.DICT["update"](machine, made, arguments, keywords)
     return made
 
 
@@ -270,7 +270,7 @@ def _defaultdict(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
     factory = arguments[0] if arguments else NONE
     if not (isinstance(factory, Const) and factory.value is None):
         made.factory = factory
-    containers.DICT["update"](machine, made, arguments[1:], keywords)
+    mappings.DICT["update"](machine, made, arguments[1:], keywords)
     return made
 
 
