@@ -272,11 +272,11 @@ def _check_scalar(native: type, payload: Const, value: Value) -> Checked:
         if isinstance(host, int):
             return Checked(Truth.YES, value)
         if isinstance(host, float):
-            return (
-                Checked(Truth.YES, Const(int(host), value.origin))
-                if host.is_integer()
-                else Checked(Truth.NO, value, "Input should be a valid integer, got a number with a fractional part")
-            )
+            if host.is_integer():
+                return Checked(Truth.YES, Const(int(host), value.origin))
+            if not math.isfinite(host):
+                return Checked(Truth.NO, value, "Input should be a finite number")
+            return Checked(Truth.NO, value, "Input should be a valid integer, got a number with a fractional part")
         if isinstance(host, str):
             try:
                 return Checked(Truth.YES, Const(int(host.strip()), value.origin))
