@@ -54,6 +54,36 @@ def test_a_fault_under_a_default_alone_is_a_warning(
 
 
 @pytest.mark.parametrize(
+    ("visible", "stated", "wanted"),
+    [
+        ("0,1", [], "error"),
+        ("0,1,2,3", [], None),
+        ("0,1,2,3", ["--assume", "gpu-count=2"], "error"),
+        ("0,1", ["--assume", "gpu-count=8"], "error"),
+        # what these show is not told by the list alone: it is as if the launch did not say it
+        ("GPU-8932f937,GPU-1932f937", [], None),
+        ("0,0", [], None),
+        ("", [], None),
+    ],
+)
+def test_a_launch_sees_no_more_gpus_than_it_is_shown(
+    visible: str, stated: list[str], wanted: str | None, tmp_path: Path, capsys: Any
+) -> None:
+    words = (
+        "env",
+        f"CUDA_VISIBLE_DEVICES={visible}",
+        "vllm",
+        "serve",
+        str(tmp_path / "toy"),
+        "--tensor-parallel-size",
+        "4",
+    )
+    patch = {**ASKS_THE_MACHINE, ENGINE: TOO_FEW}
+    _code, report = check_launch(tmp_path, capsys, *stated, "--", *words, patch=patch)
+    assert found(report) == ([("PF601", wanted)] if wanted is not None else [])
+
+
+@pytest.mark.parametrize(
     ("body", "words", "part"),
     [
         (
@@ -205,3 +235,20 @@ def test_a_tree_without_transformers_is_said_once(tmp_path: Path, capsys: Any) -
     code, report = check_launch(tmp_path, capsys, patch={ENGINE: engine(*body)})
     assert (code, report["verdict"]) == (0, "undecided")
     assert [id for id in ids(report) if id.startswith(("walk", "model", "transformers"))] == ["transformers-not-here"]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (("nowhere_bound(1)",), [("PF601", "error")]),
+        # a statement of the module binds it: in what order those run is not asked
+        (("late_bound(1)",), []),
+        (("len(str(1))",), []),
+    ],
+)
+def test_a_name_that_the_module_binds_nowhere_is_a_fault(
+    body: tuple[str, ...], wanted: list[tuple[str, str]], tmp_path: Path, capsys: Any
+) -> None:
+    text = engine(*body) + "\n\nif globals().get('odd'):\n    late_bound = print\n"
+    _code, report = check_launch(tmp_path, capsys, patch={ENGINE: text})
+    assert found(report) == wanted

@@ -78,6 +78,16 @@ class ImportRun:
         """The names that a module which is running may have bound so far."""
         return self._bound[name]
 
+    def is_quiet(self, module: Module, item: Import) -> bool:
+        """Whether an import runs no other code: of a module that was begun before, and of no submodule. Such a one
+        fails for want of the name or not at all. Asked behind the import.
+        """
+        target = module.absolute(item)
+        bound = self._bound.get(target) if target is not None and item.name is not None else None
+        if bound is None or not bound.isdisjoint({_OPEN, "__getattr__", "__all__"}):
+            return False
+        return item.name == "*" or not self.program.finder.find(f"{target}.{item.name}").found
+
     def _load(self, name: str) -> None:
         if name in self._bound or len(self._chain) > _DEEPEST:
             return
@@ -208,7 +218,15 @@ class _Body:
         del self.caught[len(self.caught) - len(caught) :]
         if ended:
             ended = self.block(item.orelse, certain)
+        quiet = all(isinstance(inner, Import) and self.run.is_quiet(self.module, inner) for inner in item.body)
         for handler in item.handlers:
-            self.open_arm(handler.body)
+            if not quiet or any(_is_of_import(name) for name in handler.caught):
+                self.open_arm(handler.body)
         self.block(item.final, certain)
         return ended or bool(item.handlers)
+
+
+def _is_of_import(caught: str) -> bool:
+    """Whether a handler catches what an import raises that finds a module and not the name."""
+    name = caught.rpartition(".")[2]
+    return any(catches(name, error) is not Truth.NO for error in (ImportError, AttributeError))

@@ -13,6 +13,7 @@ PLATFORM, PACKAGE, NO_PACKAGE = "platform", "package", "no-package"
 GPU_COUNT, GPU_MEMORY, CAPABILITY, CPU_MEMORY = "gpu-count", "gpu-memory", "capability", "cpu-memory"
 _MACHINE = (GPU_COUNT, GPU_MEMORY, CAPABILITY, CPU_MEMORY)
 KEYS = (*_MACHINE, PLATFORM, PACKAGE, NO_PACKAGE)
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 _EXAMPLE = "write `--assume gpu-count=8,gpu-memory=80,capability=9.0,no-package=ray`"
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -52,6 +53,17 @@ def with_stated(assumptions: Assumptions, texts: Iterable[str]) -> Assumptions:
                 raise UsageError(f"--assume got `{pair.strip()}`, and takes {', '.join(KEYS)}", _EXAMPLE)
             assumptions = _with_pair(assumptions, key, value)
     return assumptions
+
+
+def with_visible(assumptions: Assumptions) -> Assumptions:
+    """``assumptions`` with as many GPUs as the launch lets its processes see, at most: CUDA shows them what
+    CUDA_VISIBLE_DEVICES lists by number. A list of another form says nothing here.
+    """
+    shown = [part.strip() for part in assumptions.variables.get(_VISIBLE, "").split(",")]
+    if assumptions.platform != "cuda" or not all(map(str.isdecimal, shown)) or len(set(shown)) != len(shown):
+        return assumptions
+    count = min(len(shown), assumptions.gpu_count) if GPU_COUNT in assumptions.stated else len(shown)
+    return replace(assumptions, stated=assumptions.stated | {GPU_COUNT}, gpu_count=count)
 
 
 def _with_pair(given: Assumptions, key: str, value: str) -> Assumptions:

@@ -227,11 +227,16 @@ class Machine:
     ) -> Exit:
         """An exception on its way out from here."""
         cls = error.cls if isinstance(error, (Instance, Unknown)) else None
-        around = [(frame, condition) for frame in self.frames for condition in frame.conditions]
+        deep = len(self.frames)
+        around = [
+            (deep - level, frame, condition)
+            for level, frame in enumerate(self.frames, 1)
+            for condition in frame.conditions
+        ]
         # with the values as they are now; of what a handler may catch, the last are enough
         conditions = tuple(
-            replace(condition, values=branching.named_values(frame, condition.test))
-            for frame, condition in (around[-2:] if self.state.tries else around)
+            replace(condition, values=branching.named_values(frame, condition.test), calls=calls)
+            for calls, frame, condition in (around[-2:] if self.state.tries else around)
         )
         weighed: frozenset[str] = frozenset()
         for frame in reversed(self.frames):

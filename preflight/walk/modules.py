@@ -49,7 +49,7 @@ class World(Protocol):
         ...
 
     def lacks(self, module: str, name: str) -> bool:
-        """Whether a module that is not walked surely has no such name."""
+        """Whether a module surely has no such name, in whatever order its statements run."""
         ...
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:

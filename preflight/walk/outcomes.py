@@ -35,6 +35,8 @@ class Condition:
     test: ast.expr
     taken: bool
     values: tuple[tuple[str, Value], ...] = ()
+    #: so many calls further out than the raise
+    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

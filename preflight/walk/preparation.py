@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from preflight.launch.launch import MODEL_DESTINATIONS
 from preflight.launch.unresolved import is_open
 from preflight.model import Undecided
-from preflight.walk.assumptions import Assumptions, with_stated
+from preflight.walk.assumptions import Assumptions, with_stated, with_visible
 from preflight.walk.files import FILE, FOLDER, PARTLY, Files
 from preflight.walk.given import Given, given_of
 
@@ -61,7 +61,7 @@ def prepare(launch: Launch, tree: Tree, program: Program, stated: Sequence[str])
     _add_model(files, _text(launch.value("hf_config_path")) or launch.named_model or launch.model.name, launch.model)
     if launch.drafter is not None and launch.drafter.files is not None and launch.drafter.name is not None:
         _add_model(files, launch.drafter.name, launch.drafter.files)
-    assumptions = with_stated(_known(launch, tree, program), stated)
+    assumptions = with_visible(with_stated(_known(launch, tree, program), stated))
     return Prepared(tuple(_words(launch)), given_of(launch), files, _installed(assumptions, program))
 
 

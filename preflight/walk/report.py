@@ -20,6 +20,8 @@ from preflight.walk.stages import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
 _SHOWN = 6
+#: calls out from a raise within which a value matters wherever it comes from
+_NEAR = 3
 #: characters of a message
 _LONGEST = 800
 #: a list of so many names and more is shown by its first
@@ -165,7 +167,8 @@ def _values(exit: Exit) -> Iterator[Shown]:
     seen: set[str] = set()
     pairs = [*exit.values]
     for condition in reversed(exit.conditions):
-        pairs += condition.values
+        # what the code far from here computed for itself tells nobody anything
+        pairs += [pair for pair in condition.values if condition.calls < _NEAR or pair[1].origin is not None]
     for name, value in pairs:
         if name in seen or len(seen) >= _SHOWN:
             continue

@@ -7,6 +7,7 @@ function behind a fault, or because of it, is not told.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
 _GUARDED = ("construct", "load_models")
 #: they are walked again at most so often, and with so many steps more than twice the first walk had
@@ -180,6 +182,12 @@ class _Launch:
         result.steps = machine.steps
         return result
 
+    def _is_bound_nowhere(self, exit: Exit) -> bool:
+        """Whether a name is missing that no statement of its module binds, in whatever order they run."""
+        found = _UNDEFINED.fullmatch(exit.message or "")
+        module = exit.place.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return found is not None and self.machine.modules.world.lacks(module, found[1])
+
     def stage(self, name: str, arguments: list[Value]) -> Value | None:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
@@ -217,8 +225,9 @@ class _Launch:
                 if exit.cls is not None and exit.cls.name in _OF_NAMES:
                     if function in functions:
                         return None  # what the fault before it would have bound
-                    self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
-                    return None
+                    if not self._is_bound_nowhere(exit):
+                        self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
+                        return None
                 follows = guarded and (
                     (round > 0 and _of_none(exit))
                     # sizes that one check refused are refused by every layer that is made of them

@@ -88,10 +88,13 @@ class ProgramWorld:
         return None if kind is ModuleKind.UNKNOWN else kind is not ModuleKind.ABSENT
 
     def lacks(self, module: str, name: str) -> bool:
-        """A name that transformers surely does not have."""
+        """A name that transformers, or a module of the tree, surely does not have."""
         from preflight.program import Truth
 
-        return module == "transformers" and self._program.resolve(module, name).exists is Truth.NO
+        known = module == "transformers" or (
+            module.partition(".")[0] == "vllm" and self._program.module(module).has_source
+        )
+        return known and self._program.resolve(module, name).exists is Truth.NO
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:
         """Where a name of a lazily loading package of transformers comes from."""
