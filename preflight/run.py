@@ -122,10 +122,12 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
     findings = _findings(faults, by_check, by_code)
     findings, housekeeping = apply_suppressions(findings, sources, context.paths, rulebook, frozenset(by_code))
     findings += _findings(housekeeping, by_check, by_code)
-    if launch is not None:
-        from preflight.checks.unloaded import eased
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        from preflight.checks.unloaded import eased, strayed
 
-        findings = list(eased(context, launch, findings))
+        findings = list(strayed(context, findings))
+        if launch is not None:
+            findings = list(eased(context, launch, findings))
     findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))

@@ -11,8 +11,8 @@ BROKEN = "def broken(:\n"
 STRAY = "vllm/stray.py"
 
 
-def severities(report: dict) -> list[tuple[str, str]]:
-    return [(finding["path"], finding["severity"]) for finding in report["findings"] if finding["rule"] == "PF101"]
+def severities(report: dict, rule: str = "PF101") -> list[tuple[str, str]]:
+    return [(finding["path"], finding["severity"]) for finding in report["findings"] if finding["rule"] == rule]
 
 
 def test_a_new_file_that_nothing_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,3 +52,14 @@ def test_a_new_file_without_a_launch(tmp_path: Path, capsys: pytest.CaptureFixtu
     # every launch that loads the file fails, and which one is meant is not known
     code, report = check_launch(tmp_path, capsys, "--", "echo", patch={STRAY: BROKEN})
     assert (code, severities(report)) == (1, [(STRAY, "error")])
+
+
+@pytest.mark.parametrize("words", [(), ("--", "echo")], ids=["launch", "no launch"])
+@pytest.mark.parametrize(("used", "severity"), [("", "warning"), ("import vllm.stray\n", "error")])
+def test_an_import_of_a_new_file(
+    used: str, severity: str, words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patch = {STRAY: "from vllm.nowhere import nothing\n", "vllm/used.py": used}
+    code, report = check_launch(tmp_path, capsys, *words, patch=patch)
+    assert severities(report, "PF201") + severities(report, "PF202") == [(STRAY, severity)]
+    assert code == (severity == "error")

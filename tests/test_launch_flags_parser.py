@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from preflight.launch.errors import LaunchError
 from preflight.launch.exported import exported
 from preflight.launch.reading.values import Unknown
 from preflight.program import Program
@@ -134,9 +135,32 @@ def test_the_config_file_is_merged_by_the_tree_and_its_keys_have_lines(program, 
 
 
 def test_a_config_file_that_is_not_here_leaves_the_flags_undecided(program, tmp_path):
-    launch = read(program, "serve", "M", "--config", "elsewhere.yaml", folder=tmp_path)
+    launch = read(program, "serve", "M", "--config", "/elsewhere/serve.yaml", folder=tmp_path)
     assert launch.parsed.match is None
     assert [(question.id, question.decisive) for question in launch.undecided] == [("launch-not-read", True)]
+
+
+@pytest.mark.parametrize("text", [None, "port: [\n", "a: 1\n---\n- b: {\n"])
+def test_a_config_file_that_is_wrong_where_the_command_is_typed_is_an_error(program, tmp_path, text):
+    if text is not None:
+        (tmp_path / "serve.yaml").write_text(text)
+    with pytest.raises(LaunchError) as caught:
+        read(program, "serve", "M", "--config", "serve.yaml", folder=tmp_path)
+    assert "serve.yaml" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["./gone", "../gone", "empty", "./empty"])
+def test_a_model_that_is_no_checkpoint_of_this_machine_is_an_error(program, tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LaunchError) as caught:
+        read(program, "serve", name, folder=tmp_path)
+    assert name in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["gone", "org/gone", "/gone/of/another/machine"])
+def test_a_model_of_another_machine_stays_open(program, tmp_path, name):
+    launch = read(program, "serve", name, folder=tmp_path)
+    assert "model-not-here" in [question.id for question in launch.undecided]
 
 
 def test_the_platform_adds_its_flags(tmp_path, program):

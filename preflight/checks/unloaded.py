@@ -16,6 +16,7 @@ from preflight.checks import files, imports, names
 from preflight.checks.classes import family
 from preflight.checks.classes.ids import REQUIRED
 from preflight.checks.reach import imports_from
+from preflight.checks.strays import is_stray
 from preflight.model import Finding, Severity, Undecided
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _OF_FILES = frozenset().union(
     *(check.ids for check in (*files.CHECKS, *imports.CHECKS, *names.CHECKS, *family.CHECKS))
 ) - {REQUIRED}
+_OF_TEXTS = frozenset().union(*(check.ids for check in files.CHECKS))
 #: nested configs deeper than this belong to nobody's checkpoint
 _DEEPEST = 20
 
@@ -44,8 +46,25 @@ def eased(context: Context, launch: Launch, findings: Sequence[Finding]) -> Iter
             yield finding
             continue
         said = f"this launch serves {loading.served} and does not load the file: launches that load it die of this"
-        why = f"{finding.fault.why}; {said}" if finding.fault.why else said
-        yield replace(finding, severity=Severity.WARNING, fault=replace(finding.fault, why=why))
+        yield _as_warning(finding, said)
+
+
+def strayed(context: Context, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings, with errors in new files that no other file names as warnings: whoever imports one would die of it,
+    and nobody does. What is wrong in the text of a file by itself is judged where it is found.
+    """
+    for finding in findings:
+        path = finding.span.path
+        if not _may_be_eased(finding) or finding.fault.check in _OF_TEXTS or not is_stray(context, path):
+            yield finding
+            continue
+        said = "the release has no such file, and no other file of this tree names it, so a launch does without it"
+        yield _as_warning(finding, said)
+
+
+def _as_warning(finding: Finding, said: str) -> Finding:
+    why = f"{finding.fault.why}; {said}" if finding.fault.why else said
+    return replace(finding, severity=Severity.WARNING, fault=replace(finding.fault, why=why))
 
 
 def _may_be_eased(finding: Finding) -> bool:

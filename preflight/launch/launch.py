@@ -13,6 +13,7 @@ from preflight.launch.command import MAX_BYTES, Commands, find_commands, names_m
 from preflight.launch.documents import DocumentError, read_documents
 from preflight.launch.documents import Mapping as YamlMapping
 from preflight.launch.entry import ProgramSource, console_script
+from preflight.launch.errors import LaunchError
 from preflight.launch.exported import is_known
 from preflight.launch.files import exists, read_text
 from preflight.launch.hub import locate
@@ -131,7 +132,7 @@ def _read(
     given = {item.name: item.value for item in (*command.environment, *commands.given)}
     known = {name: value for name, value in given.items() if not is_open(value)}
     opened = tuple(name for name, value in given.items() if is_open(value))
-    files = _ConfigFiles(request.folder, command.arguments)
+    files = _ConfigFiles(request, command.arguments)
     module, function = (command.module, None) if command.module is not None else console_script(tree)
     parsed = read_command(
         source,
@@ -164,7 +165,7 @@ def _read(
             at_model or _text(launch.value("hf_config_path")) or name,
             _text(revision),
             cache_environ,
-            request.folder,
+            request,
             _text(launch.value("download_dir")),
             overrides if isinstance(overrides, dict) and is_known(overrides) else {},
         )
@@ -174,7 +175,7 @@ def _read(
             undecided.append(
                 Undecided("model-not-here", f"the model's configuration is not read: {found}", decisive=True)
             )
-    drafter = _drafter(launch, cache_environ, request.folder, undecided)
+    drafter = _drafter(launch, cache_environ, request, undecided)
     return replace(launch, named_model=name, model=model, drafter=drafter, undecided=tuple(undecided))
 
 
@@ -238,18 +239,39 @@ def _files(
     name: str,
     revision: str | None,
     environ: Mapping[str, str],
-    folder: Path,
+    request: LaunchRequest,
     cache: str | None,
     overrides: Mapping[str, Any],
 ) -> ModelFiles | str:
-    """A model's files, or the reason why they are not at hand. Raises LaunchError for a file that is none."""
-    location = locate(name, revision, environ, folder, cache)
+    """A model's files, or the reason why they are not at hand.
+
+    Raises LaunchError for a file that is none, for a folder of this machine that is no checkpoint, and for a path that
+    can be meant on this machine only and leads nowhere.
+    """
+    location = locate(name, revision, environ, request.folder, cache)
     if location.folder is None:
+        if name == request.model or _is_of_this_machine(name, request):
+            raise LaunchError(location.reason, _CHECKPOINT)
         return location.reason
-    return read_model(name, location.folder, location.file, overrides)
+    found = read_model(name, location.folder, location.file, overrides)
+    if isinstance(found, str) and exists(request.folder / Path(name).expanduser()) and location.file is None:
+        raise LaunchError(found, _CHECKPOINT)
+    return found
 
 
-def _drafter(launch: Launch, environ: Mapping[str, str], folder: Path, undecided: list[Undecided]) -> Drafter | None:
+def _is_of_this_machine(path: str, request: LaunchRequest) -> bool:
+    """Whether a path counts from the folder where the command was typed. One of a launch file may be of a container,
+    and an absolute one of the machine that will serve.
+    """
+    return request.file is None and path.startswith(("./", "../"))
+
+
+_CHECKPOINT = "name the folder that holds the checkpoint's config.json"
+
+
+def _drafter(
+    launch: Launch, environ: Mapping[str, str], request: LaunchRequest, undecided: list[Undecided]
+) -> Drafter | None:
     settings = launch.value(SPECULATIVE_CONFIG)
     separate = _text(launch.value(DRAFTER_MODEL))
     if not isinstance(settings, dict) and separate is None:
@@ -259,10 +281,10 @@ def _drafter(launch: Launch, environ: Mapping[str, str], folder: Path, undecided
     if name is None:
         return Drafter(settings)
     revision = _text(settings.get("revision"))
-    found = _files(name, revision, environ, folder, _text(launch.value("download_dir")), {})
+    found = _files(name, revision, environ, request, _text(launch.value("download_dir")), {})
     if isinstance(found, ModelFiles):
         return Drafter(settings, name, found)
-    if exists(folder / name) or "/" in name:
+    if exists(request.folder / name) or "/" in name:
         undecided.append(
             Undecided("drafter-not-here", f"the drafter's configuration is not read: {found}", decisive=True)
         )
@@ -272,24 +294,33 @@ def _drafter(launch: Launch, environ: Mapping[str, str], folder: Path, undecided
 class _ConfigFiles:
     """vLLM's own ``--config`` files, read for the launch code, with the places of their keys."""
 
-    def __init__(self, folder: Path, words: tuple[Word, ...]) -> None:
-        self.folder = folder
+    def __init__(self, request: LaunchRequest, words: tuple[Word, ...]) -> None:
+        self.folder = request.folder
+        self._is_typed = request.file is None
         self._words = words
         self.keys: dict[str, Origin] = {}
         self.missing: list[str] = []
 
     def open(self, path: str) -> str | None:
-        """The text of a file that is one of the launch's words; None for any other, or one that is not here."""
+        """The text of a file that is one of the launch's words; None for any other, or one that is not here.
+
+        Raises LaunchError for one that is no YAML, and for one that is not where the command was typed.
+        """
         if path not in self._words and f"--config={path}" not in self._words:
             return None
         if not exists(self.folder / path):
+            if self._is_typed and not Path(path).is_absolute():
+                raise LaunchError(f"there is no {path}, which --config names", "name a YAML file that is there")
             self.missing.append(path)
             return None
         text = read_text(self.folder / path, path, MAX_BYTES, "a file of flags")
         try:
             documents = read_documents(text)
-        except DocumentError:
-            return text  # the launch code will say what is wrong with it
+        except DocumentError as error:
+            at = f":{error.line}" if error.line is not None else ""
+            raise LaunchError(
+                f"{path}{at} is no YAML: {error}", "a --config file holds one `flag: value` a line"
+            ) from None
         for document in documents:
             if isinstance(document, YamlMapping):
                 for key, _ in document.entries:

@@ -8,6 +8,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preflight.errors import PreflightError
 from preflight.launch.reading import classes
 from preflight.launch.reading.doubt import join_values
 from preflight.launch.reading.modules import Module
@@ -172,7 +173,7 @@ def native(
         ]
     try:
         return function(*arguments, **keywords)
-    except (Raised, NotKnown):
+    except (Raised, NotKnown, PreflightError):
         raise
     except RecursionError:
         raise NotKnown(Unknown("a very deep recursion")) from None
