@@ -110,9 +110,15 @@ TOLD = {
     "of a part of any config, nowhere at all": "self.x = vllm_config.model_config.hf_config.get_text_config().gone",
     "of the engine's own config": "self.x = vllm_config.cache_config.gone",
     "of what is called a config": "self.x = some_config.gone",
+    "of a config given, or the engine's": "config = config or vllm_config.model_config.hf_config\n        self.x = config.gone",
 }
 QUIET = {
     "a parameter of the class": "self.x = config.head_dim",
+    "what only the engine's config may have": (
+        "some = config\n        some = some or vllm_config.model_config.hf_config\n        self.x = some.patch_size"
+    ),
+    "a config given, or what nobody knows": "config = config or other.config\n        self.x = config.gone",
+    "nothing but itself": "mine = mine or mine\n        self.x = mine.gone",
     "an alias": "self.x = config.num_layers",
     "what the base has": "self.x = config.tie_word_embeddings",
     "a method": "self.x = config.get_text_config()",

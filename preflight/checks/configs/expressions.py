@@ -57,10 +57,8 @@ class Configs:
             return self._call(node, env)
         if isinstance(node, ast.NamedExpr):
             return self.of(node.value, env)
-        if isinstance(node, ast.IfExp):
-            return self._joined([node.body, node.orelse], env)
-        if isinstance(node, ast.BoolOp):
-            return self._joined(node.values, env)
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            return self._joined(_choices(node), env)
         return None
 
     def _joined(self, nodes: list[ast.expr], env: Env) -> tuple[Class, ...] | None:
@@ -103,10 +101,12 @@ class Configs:
         for binding in body.names.get(name, ()):
             if binding.kind != "=" or binding.index or binding.value is None:
                 return None
-            part = self._joined([binding.value], env)
-            if part is None:
+            # ``config = config or other``: what it was before is told by what else it is made of
+            parts = [part for part in _choices(binding.value) if not (isinstance(part, ast.Name) and part.id == name)]
+            given = self._joined(parts, env) if parts else ()
+            if given is None:
                 return None
-            found.update(dict.fromkeys(part))
+            found.update(dict.fromkeys(given))
         return tuple(found) or None
 
     def _parameter(self, name: str, body: Body, module: Module) -> tuple[Class, ...] | None:
@@ -255,6 +255,15 @@ class Configs:
             if item.bound == name and any(guard.test and "TYPE_CHECKING" in guard.test.text for guard in item.guards):
                 return self._program.resolver.imported(module, item)
         return None
+
+
+def _choices(node: ast.expr) -> list[ast.expr]:
+    """The expressions of which a value is one."""
+    if isinstance(node, ast.BoolOp):
+        return [choice for value in node.values for choice in _choices(value)]
+    if isinstance(node, ast.IfExp):
+        return [*_choices(node.body), *_choices(node.orelse)]
+    return [node]
 
 
 def _stated(name: str, body: Body) -> ast.expr | None:
