@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.ids import BROKEN, NOT_REGISTERED
+from preflight.checks.classes.neighbours import ENOUGH, neighbours
+from preflight.checks.classes.registered import check_registered, entry_step
 from preflight.model import Fault, FileState, Severity, Span, Step
 from preflight.program import Class
 from preflight.program.facts import FunctionFacts
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 #: the flags of a model's info that say as what kind of model a class can be run
 _KINDS = re.compile(r"is_\w+_model")
-#: so many neighbours in the registry are asked how they are run
-_NEIGHBOURS = 6
 
 
 def check_registry(survey: Survey) -> Iterator[Fault]:
@@ -54,6 +53,7 @@ def _entry(survey: Survey, entry: RegistryEntry) -> Iterator[Fault]:
     if isinstance(found, Class):
         if survey.patched(*(base.path for base in found.mro)):
             yield from _not_runnable(survey, entry, found)
+            yield from check_registered(survey, entry, found)
         return
     missing = found.missing
     if missing is None or module.hole is not None or not missing.module.startswith(entry.module):
@@ -95,9 +95,9 @@ def _not_runnable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[
     """A class that is no kind of model for the tree's own predicates, where its neighbours in the registry are."""
     if _kinds(survey, cls) != frozenset({False}) or cls.facts is None:
         return
-    neighbours = [_kinds(survey, other) for other in _neighbours(survey, entry, cls)]
+    neighbours = [_kinds(survey, other) for other in neighbours(survey, entry, cls)]
     known = [kinds for kinds in neighbours if kinds is not None]
-    if len(known) < 4 or not all(True in kinds for kinds in known):
+    if len(known) < ENOUGH or not all(True in kinds for kinds in known):
         return
     reasons = list(_lacks(survey, cls))
     if not reasons:
@@ -110,7 +110,7 @@ def _not_runnable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[
         why="the tree's own checks then take it for no model that generates or pools: the engine refuses to run it",
         help=f"the tree asks for `def {signature}`",
         severity=survey.severity(True, *(base.path for base in cls.mro)),
-        trail=[Step(entry.span.path, entry.span.line or 1, entry.architecture, "the entry of the registry")],
+        trail=[entry_step(entry)],
     )
 
 
@@ -121,41 +121,6 @@ def _kinds(survey: Survey, cls: Class) -> frozenset[bool] | None:
     if info.error is not None or not values or not all(isinstance(value, bool) for value in values):
         return None
     return frozenset(bool(value) for value in values)
-
-
-def _neighbours(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Class]:
-    """Classes whose entries stand beside this one in the same table."""
-    registry = survey.registry
-    bounds = _table_of(survey, entry)
-    if bounds is None:
-        return
-    beside = [
-        other
-        for other in registry.entries.values()
-        if other.span.path == entry.span.path
-        and bounds[0] <= (other.span.line or 0) <= bounds[1]
-        and other is not entry
-    ]
-    beside.sort(key=lambda other: abs((other.span.line or 0) - (entry.span.line or 0)))
-    count = 0
-    for other in beside:
-        found = survey.program.registry_reader.model_class(other)
-        if isinstance(found, Class) and found.complete and cls not in found.mro and found not in cls.mro:
-            yield found
-            count += 1
-            if count == _NEIGHBOURS:
-                return
-
-
-def _table_of(survey: Survey, entry: RegistryEntry) -> tuple[int, int] | None:
-    """The first and last line of the dict in which the entry stands."""
-    module = survey.program.module_at(entry.span.path)
-    tree = survey.program.syntax_tree(module) if module is not None else None
-    for node in tree.body if isinstance(tree, ast.Module) else ():
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Dict) and value.lineno <= (entry.span.line or 0) <= (value.end_lineno or 0):
-            return value.lineno, value.end_lineno or value.lineno
-    return None
 
 
 def _lacks(survey: Survey, cls: Class) -> Iterator[tuple[Span, str, str]]:
