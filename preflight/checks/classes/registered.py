@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: the argument of a launch that may leave weights unread, or have them read by other code
 _LOAD_FORMAT = "load_format"
-#: what asks an object which methods it has
-_ASKING = frozenset({"isinstance", "issubclass", "hasattr", "getattr", "type", "callable"})
+#: what asks an object of which class it is
+_ASKING = frozenset({"isinstance", "issubclass", "type"})
 
 
 def check_registered(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Fault]:
@@ -90,21 +90,18 @@ def _uncallable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Fa
     names = dict.fromkeys(
         name for base in cls.mro if survey.patched(base.path) for name in base.own_names() if not name.startswith("__")
     )
-    beside: list[Class] | None = None
     for name in names:
-        member = cls.lookup(name)
+        callers = survey.program.derived(ModuleCallers).of(name)
+        member = cls.lookup(name) if callers else None
         taken = _taken(survey, cls, member) if member is not None else None
         if member is None or taken is None or not survey.patched(member.span.path):
             continue
-        callers = survey.program.derived(ModuleCallers).of(name)
         problems = [problem for caller in callers if (problem := taken.bind(caller.shape)) is not None]
         if not problems or len(problems) != len(callers):
             continue
-        if beside is None:
-            beside = list(neighbours(survey, entry, cls))
         others = [
             other
-            for near in beside
+            for near in neighbours(survey, entry, cls)
             if (found := near.lookup(name)) is not None and (other := _taken(survey, near, found)) is not None
         ]
         if len(others) < ENOUGH or any(other.bind(caller.shape) for other in others for caller in callers):

@@ -95,8 +95,8 @@ def _not_runnable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[
     """A class that is no kind of model for the tree's own predicates, where its neighbours in the registry are."""
     if _kinds(survey, cls) != frozenset({False}) or cls.facts is None:
         return
-    neighbours = [_kinds(survey, other) for other in neighbours(survey, entry, cls)]
-    known = [kinds for kinds in neighbours if kinds is not None]
+    beside = [_kinds(survey, other) for other in neighbours(survey, entry, cls)]
+    known = [kinds for kinds in beside if kinds is not None]
     if len(known) < ENOUGH or not all(True in kinds for kinds in known):
         return
     reasons = list(_lacks(survey, cls))
