@@ -7,6 +7,7 @@ classes beside it in the registry, all of which bear it out.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -88,16 +89,18 @@ def _is_new_object(node: ast.expr | None) -> bool:
 def _uncallable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Fault]:
     """Methods that take nothing of what the tree passes to a module's, where the neighbours' take all of it."""
     names = dict.fromkeys(
-        name for base in cls.mro if survey.patched(base.path) for name in base.own_names() if not name.startswith("__")
+        name for base in cls.mro if survey.patched(base.path) for name in base.methods() if not name.startswith("__")
     )
     for name in names:
-        callers = survey.program.derived(ModuleCallers).of(name)
-        member = cls.lookup(name) if callers else None
+        member = cls.lookup(name)
         taken = _taken(survey, cls, member) if member is not None else None
         if member is None or taken is None or not survey.patched(member.span.path):
             continue
+        if _takes_one(survey, taken, name):
+            continue
+        callers = survey.program.derived(ModuleCallers).of(name)
         problems = [problem for caller in callers if (problem := taken.bind(caller.shape)) is not None]
-        if not problems or len(problems) != len(callers):
+        if not problems or len(problems) != len(callers) or _is_put(survey, name):
             continue
         others = [
             other
@@ -129,10 +132,21 @@ def _taken(survey: Survey, cls: Class, member: Member) -> Signature | None:
         return None
     if any(base.own(name) is not None and (base.opaque or survey.protocols.is_interface(base)) for base in cls.mro):
         return None
-    if survey.inference.objects.plain_setters(cls, name) or _is_put(survey, name):
+    if survey.inference.objects.plain_setters(cls, name):
         return None
     signature = survey.program.member_signature(member)
     return signature.bound() if signature is not None and signature.exact else None
+
+
+def _takes_one(survey: Survey, taken: Signature, name: str) -> bool:
+    """Whether a call on something that its file annotates as a module binds: then the files need not be parsed."""
+    for caller in survey.callers(name):
+        receiver = caller.text.rpartition(f".{name}(")[0]
+        module = survey.program.module_at(caller.path) if receiver.isidentifier() else None
+        if module is not None and taken.bind(caller.shape) is None:
+            if _annotated(survey.program.texts.of(module), receiver.encode()):
+                return True
+    return False
 
 
 def _is_put(survey: Survey, name: str) -> bool:
@@ -159,7 +173,7 @@ class ModuleCallers:
                 caller
                 for module in self._program.texts.matching(rb"\.%s\(" % name.encode(), name)
                 if not any(module.name == package or module.name.startswith(f"{package}.") for package in packages)
-                if b"Module" in self._program.texts.of(module)
+                if _may_call(self._program.texts.of(module), name.encode())
                 for caller in self._calls(module, name)
             )
         return self._of[name]
@@ -193,6 +207,17 @@ class ModuleCallers:
             return False
         found = [self._program.class_of(one) for one in self._program.resolve_in(module, name).definitions]
         return bool(found) and all(cls is not None and is_module(cls) for cls in found)
+
+
+def _may_call(text: bytes, name: bytes) -> bool:
+    """Whether a name of which a method is called is annotated as a module somewhere in the file: most are not, and
+    need not be parsed."""
+    receivers = set(re.findall(rb"\b(\w+)\.%s\(" % name, text))
+    return any(_annotated(text, receiver) for receiver in receivers)
+
+
+def _annotated(text: bytes, receiver: bytes) -> bool:
+    return re.search(rb"\b%s\s*:\s*[\"']?[\w.]*Module\b" % receiver, text) is not None
 
 
 def _within(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
