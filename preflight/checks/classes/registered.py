@@ -96,7 +96,7 @@ def _uncallable(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Fa
         taken = _taken(survey, cls, member) if member is not None else None
         if member is None or taken is None or not survey.patched(member.span.path):
             continue
-        if _takes_one(survey, taken, name):
+        if not _may_take_none(survey, taken, name):
             continue
         callers = survey.program.derived(ModuleCallers).of(name)
         problems = [problem for caller in callers if (problem := taken.bind(caller.shape)) is not None]
@@ -138,15 +138,17 @@ def _taken(survey: Survey, cls: Class, member: Member) -> Signature | None:
     return signature.bound() if signature is not None and signature.exact else None
 
 
-def _takes_one(survey: Survey, taken: Signature, name: str) -> bool:
-    """Whether a call on something that its file annotates as a module binds: then the files need not be parsed."""
+def _may_take_none(survey: Survey, taken: Signature, name: str) -> bool:
+    """Whether there are calls on what their files annotate as a module, and none of them binds. Of most methods that
+    is not so, and the files need not be parsed."""
+    texts = survey.program.texts
+    on_modules: list[Caller] = []
     for caller in survey.callers(name):
         receiver = caller.text.rpartition(f".{name}(")[0]
         module = survey.program.module_at(caller.path) if receiver.isidentifier() else None
-        if module is not None and taken.bind(caller.shape) is None:
-            if _annotated(survey.program.texts.of(module), receiver.encode()):
-                return True
-    return False
+        if module is not None and _annotated(texts.of(module), receiver.encode()):
+            on_modules.append(caller)
+    return bool(on_modules) and all(taken.bind(caller.shape) is not None for caller in on_modules)
 
 
 def _is_put(survey: Survey, name: str) -> bool:
