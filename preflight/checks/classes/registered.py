@@ -141,14 +141,17 @@ def _taken(survey: Survey, cls: Class, member: Member) -> Signature | None:
 def _may_take_none(survey: Survey, taken: Signature, name: str) -> bool:
     """Whether there are calls on what their files annotate as a module, and none of them binds. Of most methods that
     is not so, and the files need not be parsed."""
-    texts = survey.program.texts
-    on_modules: list[Caller] = []
+    found = False
     for caller in survey.callers(name):
         receiver = caller.text.rpartition(f".{name}(")[0]
         module = survey.program.module_at(caller.path) if receiver.isidentifier() else None
-        if module is not None and _annotated(texts.of(module), receiver.encode()):
-            on_modules.append(caller)
-    return bool(on_modules) and all(taken.bind(caller.shape) is not None for caller in on_modules)
+        if module is None or not survey.program.derived(ModuleCallers).is_outside(module):
+            continue
+        if _annotated(survey.program.texts.of(module), receiver.encode()):
+            if taken.bind(caller.shape) is None:
+                return False
+            found = True
+    return found
 
 
 def _is_put(survey: Survey, name: str) -> bool:
@@ -165,17 +168,20 @@ class ModuleCallers:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._of: dict[str, tuple[Caller, ...]] = {}
+        entries = program.registry_reader.registry().entries.values()
+        self._packages = tuple({f"{entry.module.rpartition('.')[0]}." for entry in entries})
+
+    def is_outside(self, module: Module) -> bool:
+        """Whether a module is none of the packages of the registered models."""
+        return not f"{module.name}.".startswith(self._packages)
 
     def of(self, name: str) -> tuple[Caller, ...]:
         """The calls of a method of this name."""
         if name not in self._of:
-            entries = self._program.registry_reader.registry().entries.values()
-            packages = tuple({entry.module.rpartition(".")[0] for entry in entries})
             self._of[name] = tuple(
                 caller
                 for module in self._program.texts.matching(rb"\.%s\(" % name.encode(), name)
-                if not any(module.name == package or module.name.startswith(f"{package}.") for package in packages)
-                if _may_call(self._program.texts.of(module), name.encode())
+                if self.is_outside(module) and _may_call(self._program.texts.of(module), name.encode())
                 for caller in self._calls(module, name)
             )
         return self._of[name]
