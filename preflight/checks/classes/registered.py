@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: the argument of a launch that may leave weights unread, or have them read by other code
 _LOAD_FORMAT = "load_format"
 #: what asks an object of which class it is
-_ASKING = frozenset({"isinstance", "issubclass", "type"})
+_ASKING = frozenset({"isinstance", "issubclass"})
 
 
 def check_registered(survey: Survey, entry: RegistryEntry, cls: Class) -> Iterator[Fault]:
