@@ -29,7 +29,7 @@ from preflight.syntax.cst import CstParser
 from preflight.syntax.source import SourceStore
 from preflight.tree import Tree
 from preflight.walk.modules import SourceModule
-from preflight.walk.preparation import prepare
+from preflight.walk.preparation import Prepared, prepare
 from preflight.walk.report import faults
 from preflight.walk.stages import walk_launch
 from preflight.walk.world import ProgramWorld
@@ -61,8 +61,8 @@ def mutated(text: bytes, mutant: dict[str, Any]) -> bytes:
     return b"\n".join(lines)
 
 
-def walked(tree: Tree, program: Program, config: dict[str, Any], mutant: dict[str, Any], text: bytes) -> list[Any]:
-    """What the walk of the mutant says."""
+def prepared_for(tree: Tree, program: Program, config: dict[str, Any]) -> Prepared:
+    """What a walk of a launch of this config begins with."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "config.json").write_text(json.dumps(config))
@@ -71,6 +71,12 @@ def walked(tree: Tree, program: Program, config: dict[str, Any], mutant: dict[st
         assert launch is not None
         prepared = prepare(launch, tree, program, MACHINE)
         assert not isinstance(prepared, Undecided)
+    return prepared
+
+
+def walked(tree: Tree, program: Program, config: dict[str, Any], mutant: dict[str, Any], text: bytes) -> list[Any]:
+    """What the walk of the mutant says."""
+    prepared = prepared_for(tree, program, config)
     world = MutantWorld(program, mutant["path"], text)
     walk = walk_launch(world, prepared.argv, prepared.files, prepared.assumptions, given=prepared.given)
     return list(faults(walk, prepared.assumptions.defaults))

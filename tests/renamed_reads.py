@@ -1,8 +1,10 @@
 """Renamed config reads: of each launch, some reads ``config.X`` that its walk came to, each renamed in turn, must give an
 error at their lines; renamed where the launch does not come, they must give none.
 
-``python -m tests.renamed_reads VERSION[:start:stop:step] [-n READS] [-u UNREAD]`` takes the architectures of a release
-for which the handed cases have configs, and prints what does not agree.
+``python -m tests.renamed_reads VERSION[:start:stop:step] [-s SHARE] [-n READS] [-u UNREAD]`` takes the architectures of
+a release for which the handed cases have configs, and prints what does not agree. ``-n`` and ``-u`` change the files and
+walk each launch anew. ``-s`` is many times quicker: where a walk comes to one of the chosen share of places, a forked
+process goes on with the read renamed; each place of a release is taken once, at the first launch that comes to it.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import argparse
 import ast
 import gc
 import json
+import os
+import pickle
 import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,15 +27,22 @@ from typing import Any
 from preflight.model import Fault, Undecided
 from preflight.program import Program
 from preflight.tree import Tree
+from preflight.walk import stages
+from preflight.walk.deep import run_deep
 from preflight.walk.expressions import HANDLERS
 from preflight.walk.machine import Machine
+from preflight.walk.outcomes import Break, Continue, Return
+from preflight.walk.report import faults
+from preflight.walk.stages import Walk, walk_launch
 from preflight.walk.values import Value
-from tests.construct_cases import build
-from tests.construct_mutants import at, is_error, mutated, walked
+from preflight.walk.world import ProgramWorld
+from tests.construct_mutants import at, is_error, mutated, prepared_for, walked
 from tests.walk_cases import CASES, tree_of
 
-#: where the model files of all releases are
-MODELS = "vllm/model_executor/models/"
+#: where the model files of releases are
+MODELS = ("vllm/model_executor/models/", "vllm/models/")
+#: what an arm leaves by, while the other goes on behind it
+LEAVING = (Return, Break, Continue)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -73,14 +84,18 @@ def reads_in(path: str, text: bytes) -> set[Read]:
 
 @contextmanager
 def recorded(reads: dict[Read, bool]) -> Iterator[None]:
-    """Note the reads of model files that walks come to; whether there was an open condition around them."""
+    """Note the reads of model files that walks come to; whether it is open that a launch does: in an arm of a condition
+    that is not known, or behind one whose other arm has left a function or a loop.
+    """
     handler = HANDLERS[ast.Attribute]
 
     def noting(machine: Machine, node: ast.Attribute) -> Value:
         if machine.frame.path.startswith(MODELS):
             read = read_of(machine.frame.path, node)
             if read is not None:
-                reads[read] = reads.get(read, True) and machine.state.arms > 0
+                state = machine.state
+                left = any(isinstance(pending.outcome, LEAVING) for pending in state.pendings)
+                reads[read] = reads.get(read, True) and (state.arms > 0 or left)
         return handler(machine, node)
 
     HANDLERS[ast.Attribute] = noting
@@ -117,6 +132,91 @@ class Said:
     seconds: float
 
 
+def verdict(found: list[Any], read: Read) -> tuple[str, tuple[Fault | Undecided, ...]]:
+    """How what a walk says of a rename that it comes to agrees, and the errors and open questions."""
+    errors = [item for item in found if is_error(item)]
+    open_questions = [item for item in found if isinstance(item, Undecided) and item.decisive]
+    here = any(at(error, read.mutant) for error in errors)
+    judgement = "agrees" if here else "elsewhere" if errors else "undecided" if open_questions else "missed"
+    return judgement, (*errors, *open_questions)
+
+
+class Forks:
+    """Processes that go on with a walk from a read that it came to, the read renamed: one at a time, each to its end."""
+
+    def __init__(self, share: float, taken: set[Read], defaults: frozenset[str]) -> None:
+        self.share = share
+        self.defaults = defaults
+        self.taken = taken
+        self.said: list[tuple[Read, str, tuple[Fault | Undecided, ...], float]] = []
+        self._renamed: Read | None = None
+        self._pipe = -1
+        self._started = 0.0
+
+    def reached(self, read: Read, node: ast.Attribute) -> None:
+        """Fork at a read that is walked for the first time, if it is chosen."""
+        if self._renamed is not None or read in self.taken:
+            return
+        self.taken.add(read)
+        if random.Random(f"{read.path} {read.line} {read.columns}").random() >= self.share:
+            return
+        receiving, sending = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(receiving)
+            self._renamed, self._pipe, self._started = read, sending, time.process_time()
+            node.attr = read.mutant["text"]
+            return
+        os.close(sending)
+        with os.fdopen(receiving, "rb") as stream:
+            text = stream.read()
+        os.waitpid(child, 0)
+        judgement, items, seconds = pickle.loads(text) if text else ("crashed", (), 0.0)
+        self.said.append((read, judgement, items, seconds))
+
+    def run_deep(self, work: Callable[[], Walk]) -> Walk:
+        """The walk; a forked process tells what it found, and ends here."""
+
+        def to_its_end() -> Walk:
+            try:
+                walk = work()
+                if self._renamed is not None:
+                    judgement, items = verdict(list(faults(walk, self.defaults)), self._renamed)
+                    self._tell(judgement, items)
+                return walk
+            finally:
+                if self._renamed is not None:
+                    os._exit(1)
+
+        return run_deep(to_its_end)
+
+    def _tell(self, judgement: str, items: tuple[Fault | Undecided, ...]) -> None:
+        with os.fdopen(self._pipe, "wb") as stream:
+            stream.write(pickle.dumps((judgement, items, time.process_time() - self._started)))
+        os._exit(0)
+
+
+@contextmanager
+def forking(forks: Forks) -> Iterator[None]:
+    """Let a walk fork at the reads that it comes to."""
+    handler = HANDLERS[ast.Attribute]
+
+    def noting(machine: Machine, node: ast.Attribute) -> Value:
+        if machine.frame.path.startswith(MODELS):
+            read = read_of(machine.frame.path, node)
+            if read is not None:
+                forks.reached(read, node)
+        return handler(machine, node)
+
+    HANDLERS[ast.Attribute] = noting
+    stages.run_deep = forks.run_deep  # pyrefly: ignore
+    try:
+        yield
+    finally:
+        HANDLERS[ast.Attribute] = handler
+        stages.run_deep = run_deep
+
+
 def judged(
     tree: Tree, program: Program, config: dict[str, Any], architecture: str, read: Read, *, comes_there: bool
 ) -> Said:
@@ -124,32 +224,50 @@ def judged(
     started = time.process_time()
     gc.collect()
     found = walked(tree, program, config, read.mutant, mutated(tree.read(read.path), read.mutant))
-    errors = [item for item in found if is_error(item)]
-    open_questions = [item for item in found if isinstance(item, Undecided) and item.decisive]
-    if comes_there:
-        here = any(at(error, read.mutant) for error in errors)
-        judgement = "agrees" if here else "elsewhere" if errors else "undecided" if open_questions else "missed"
-    else:
-        judgement = "false" if errors else "undecided" if open_questions else "agrees"
-    return Said(architecture, read, judgement, (*errors, *open_questions), time.process_time() - started)
+    judgement, items = verdict(found, read)
+    if not comes_there:
+        judgement = {"missed": "agrees", "undecided": "undecided"}.get(judgement, "false")
+    return Said(architecture, read, judgement, items, time.process_time() - started)
 
 
-def outcomes(version: str, chosen: slice, reads: int, unread: int, only: str | None = None) -> Iterator[Said | str]:
+def outcomes(
+    version: str, chosen: slice, share: float, reads: int, unread: int, only: str | None = None
+) -> Iterator[Said | str]:
     """Of each chosen architecture some renames; a sentence for one whose walk has errors of its own."""
     tree, program = tree_of(version)
+    taken: set[Read] = set()
     for architecture, config in list(configs_of(version).items())[chosen]:
         if only not in (None, architecture):
             continue
         gc.collect()
         came: dict[Read, bool] = {}
-        with recorded(came):
-            built = build(tree, program, config)
-        if built.errors or not built.constructed:
-            yield f"{architecture}: {built.verdict}: " + "; ".join(
-                [f"{one.span.path}:{one.span.line} {one.message[:120]}" for one in built.errors]
-                + [f"{one.id}: {one.message[:120]}" for one in built.open]
+        before = set(taken)
+        prepared = prepared_for(tree, program, config)
+        forks = Forks(share, taken, prepared.assumptions.defaults)
+        with recorded(came), forking(forks):
+            walk = walk_launch(
+                ProgramWorld(program), prepared.argv, prepared.files, prepared.assumptions, given=prepared.given
             )
+        amiss = [
+            f"{item.message[:120]} ({item.span.path}:{item.span.line})"
+            if isinstance(item, Fault)
+            else item.message[:120]
+            for item in faults(walk, prepared.assumptions.defaults)
+            if is_error(item) or (isinstance(item, Undecided) and item.decisive)
+        ]
+        if amiss:
+            yield f"{architecture}: " + "; ".join(amiss)
+            taken.clear()
+            taken |= before
             continue
+        for read, judgement, items, seconds in forks.said:
+            yield Said(
+                architecture,
+                read,
+                judgement if judgement == "agrees" or not came[read] else f"open-{judgement}",
+                items,
+                seconds,
+            )
         choice = random.Random(architecture)
         others = sorted(
             set().union(*(reads_in(path, tree.read(path)) for path in {read.path for read in came})) - set(came)
@@ -169,7 +287,8 @@ def main() -> None:
     """Run the renames of a release."""
     parser = argparse.ArgumentParser()
     parser.add_argument("release", help="VERSION[:start:stop:step] of the architectures")
-    parser.add_argument("-n", type=int, default=1, help="so many reads of an architecture")
+    parser.add_argument("-s", type=float, default=0.0, help="this share of the places, in forked processes")
+    parser.add_argument("-n", type=int, default=0, help="so many reads of an architecture")
     parser.add_argument("-u", type=int, default=0, help="so many reads that its launch does not come to")
     parser.add_argument("--only", help="this architecture")
     parser.add_argument("-v", action="store_true")
@@ -177,7 +296,7 @@ def main() -> None:
     version, _, bounds = options.release.partition(":")
     chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
     counts: Counter[str] = Counter()
-    for said in outcomes(version, chosen, options.n, options.u, options.only):
+    for said in outcomes(version, chosen, options.s, options.n, options.u, options.only):
         if isinstance(said, str):
             print("not built:", said)
             continue

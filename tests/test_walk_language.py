@@ -662,6 +662,11 @@ UNKNOWNS = {
     ],
     "o = O()\n    def f(c, p):\n        if p:\n            o.n = 5\n        for i in c:\n            f(i, p + 'x')\n"
     "    f(u, '')\n    return hasattr(o, 'n')": None,
+    # no budget is needed to go on down behind an arm that was too long
+    "o = O()\n    o.n = 5\n    def f(c):\n        for i in c:\n            if i == 1:\n                for j in range(300):\n"
+    "                    sum(k for k in range(300))\n            else:\n                f(i)\n    f(u)\n    return o.n": [
+        5
+    ],
     "def f(c):\n        for i in c:\n            f(i)\n        raise ValueError(c)\n    f(u)": "raises",
     "def f(c):\n        for i in c:\n            f(i)\n            raise ValueError(c)\n    f(u)\n    return 5": [5],
 }

@@ -10,7 +10,7 @@ from preflight.model import Step
 from preflight.walk import classes, generators
 from preflight.walk.frames import Frame, Scope, scan_function
 from preflight.walk.outcomes import NEXT, Outcome, Raise, Raised, Return, collect, fork, settle
-from preflight.walk.recursion import descend, descends, repeats
+from preflight.walk.recursion import any_depth, descend, descends, repeats
 from preflight.walk.values import (
     NONE,
     Bound,
@@ -128,6 +128,9 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
     known = machine.library.override(machine, function)
     if known is not None:
         return call(machine, known, arguments, keywords)
+    deeper = descends(machine, function, arguments, keywords)
+    if deeper and function in machine.descending:
+        return any_depth(machine, function)  # what it changes is forgotten already: it needs no budget
     if len(machine.frames) >= machine.limits.depth:
         machine.doubt(
             "walk-depth", f"{function.qualname} was not entered: {machine.limits.depth} calls inside each other"
@@ -146,7 +149,7 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
             machine.may_raise(reason)  # reading an attribute changes nothing
             return machine.unknown(reason)
         return not_walked(machine, reason, arguments, keywords)
-    if descends(machine, function, arguments, keywords):
+    if deeper:
         return descend(machine, function, arguments, keywords, partial(_entered, machine, function))
     return _entered(machine, function, arguments, keywords)
 

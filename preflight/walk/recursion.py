@@ -74,12 +74,9 @@ def descend(
     enter: Callable[[list[Value], dict[str, Value]], Value],
 ) -> Value:
     """One call of it that stands for any number of them, which ``enter`` walks: what calls with any arguments may
-    change is forgotten before, and those inside are not entered.
+    change is forgotten before, and those inside are not entered (``any_depth``).
     """
-    reason = f"how often {function.qualname} calls itself is not known"
-    if function in machine.descending:
-        machine.may_raise(reason)
-        return machine.unknown(reason)
+    reason = _why(function)
     given = _given(function, arguments)
     any_of = [*arguments[: len(arguments) - len(given)], *(machine.unknown(reason) for _ in given)]
     unknown = {name: machine.unknown(reason) for name in keywords}
@@ -89,3 +86,13 @@ def descend(
         return enter(arguments, keywords)
     finally:
         machine.descending.pop()
+
+
+def any_depth(machine: Machine, function: Function) -> Value:
+    """What comes of a call inside the one that stands for any number of them."""
+    machine.may_raise(_why(function))
+    return machine.unknown(_why(function))
+
+
+def _why(function: Function) -> str:
+    return f"how often {function.qualname} calls itself is not known"
