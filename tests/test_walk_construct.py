@@ -295,7 +295,7 @@ def main(a, b):
 @pytest.mark.real
 def test_a_read_under_another_name_is_an_error_where_it_is_come_to() -> None:
     """Two reads of one launch, and one that it does not come to; ``python -m tests.renamed_reads`` takes any."""
-    said = list(outcomes("0.16.0", slice(None), reads=2, unread=1, only="Qwen3VLForConditionalGeneration"))
+    said = list(outcomes("0.16.0", slice(None), share=0.0, reads=2, unread=1, only="Qwen3VLForConditionalGeneration"))
     assert [one if isinstance(one, str) else one.judgement for one in said] == ["agrees"] * 3
 
 
