@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.flags import VARIABLE
@@ -20,7 +20,6 @@ def variable_faults(context: Context, launch: Launch) -> Iterator[Fault | Undeci
     """The variables of one command that are called like vLLM's own, and that nothing in the tree reads."""
     from preflight.launch.entry import ProgramSource
     from preflight.launch.variables import PREFIX, known_variables
-    from preflight.rulebook.near import did_you_mean
 
     names = [*launch.environment, *launch.open_environment]
     own = [name for name in names if name.startswith(PREFIX)]
@@ -44,7 +43,17 @@ def variable_faults(context: Context, launch: Launch) -> Iterator[Fault | Undeci
             f"the environment variable `{name}` is none of this release's: no Python file of it names it",
             why="vLLM takes its settings from the variables of its own table; any other is without effect"
             + (", and --fail-on-environ-validation makes it end the launch" if strict else ""),
-            help=f"{did_you_mean(name, known)}drop it, or set the one that this release has",
+            help=f"{_meant(name, known)}drop it, or set the one that this release has",
             values=(Value(name, launch.environment.get(name), str(origin)),),
             severity=Severity.ERROR if strict else None,
         )
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """The nearest variable. Behind the prefix that all have: it makes any two of them alike."""
+    from preflight.launch.variables import PREFIX
+    from preflight.rulebook.near import nearest
+
+    tails = [other.removeprefix(PREFIX) for other in known if other.startswith(PREFIX)]
+    near = nearest(name.removeprefix(PREFIX), tails)
+    return f"did you mean `{PREFIX}{near[0]}`? " if near else ""

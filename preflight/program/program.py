@@ -193,10 +193,14 @@ class Program:
         return tuple(dict.fromkeys([*names, *(listed[0] if listed else ())]))
 
     def near(self, name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
-        """The candidates that a misspelt name may have meant."""
+        """The candidates that a misspelt name may have meant, the nearest first; capital letters count for nothing."""
         import difflib
 
-        return difflib.get_close_matches(name, list(candidates), count, 0.7)
+        spelt: dict[str, list[str]] = {}
+        for candidate in candidates:
+            spelt.setdefault(candidate.lower(), []).append(candidate)
+        found = difflib.get_close_matches(name.lower(), list(spelt), count, 0.75)
+        return [candidate for text in found for candidate in spelt[text]][:count]
 
     def symbols(self, name: str) -> list[Definition]:
         """Where the tree defines ``name`` at a module's top level, by class, function or assignment.
