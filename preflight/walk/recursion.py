@@ -52,18 +52,23 @@ def _given(function: Function, arguments: list[Value]) -> list[Value]:
 
 def _calls_itself(function: Function) -> bool:
     node = function.node
-    if isinstance(node, ast.Lambda):
+    if isinstance(node, ast.Lambda) or node.name == "__init__":  # what a constructor calls so is that of a base
         return False
     known = getattr(node, "walk_recurs", None)
     if known is None:
         known = any(
             (isinstance(inner, ast.Name) and inner.id == node.name)
-            or (isinstance(inner, ast.Attribute) and inner.attr == node.name)
+            or (isinstance(inner, ast.Attribute) and inner.attr == node.name and not _is_of_base(inner.value))
             for statement in node.body
             for inner in ast.walk(statement)
         )
         node.walk_recurs = known  # pyrefly: ignore
     return known
+
+
+def _is_of_base(owner: ast.expr) -> bool:
+    """Whether it is ``super()``: a method of the same name there is another."""
+    return isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
 
 
 def descend(
