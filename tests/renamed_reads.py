@@ -33,7 +33,8 @@ from preflight.walk.expressions import HANDLERS
 from preflight.walk.machine import Machine
 from preflight.walk.outcomes import Break, Continue, Return
 from preflight.walk.report import faults
-from preflight.walk.stages import Walk, walk_launch
+from preflight.walk.result import Walk
+from preflight.walk.stages import walk_launch
 from preflight.walk.values import Value
 from preflight.walk.world import ProgramWorld
 from tests.construct_mutants import at, is_error, mutated, prepared_for, walked

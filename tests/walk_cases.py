@@ -30,7 +30,7 @@ from preflight.syntax.cst import CstParser
 from preflight.syntax.source import SourceStore
 from preflight.tree import Tree, TreeRequest, open_tree
 from preflight.walk.following import follow
-from preflight.walk.stages import Scope
+from preflight.walk.result import Scope
 
 CASES = Path(__file__).parent / "fixtures" / "cases"
 #: the machine that the cases were made on

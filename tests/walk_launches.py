@@ -10,7 +10,8 @@ from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
 from preflight.walk.assumptions import Assumptions
 from preflight.walk.files import FOLDER, Files
-from preflight.walk.stages import Scope, Walk, walk_launch
+from preflight.walk.result import Scope, Walk
+from preflight.walk.stages import walk_launch
 from preflight.walk.world import ProgramWorld
 from tests.trees import released, transformers
 

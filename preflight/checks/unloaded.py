@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from preflight.checks.context import Context
     from preflight.launch.launch import Launch
     from preflight.program import Module, Program
-    from preflight.walk.stages import Walk
+    from preflight.walk.result import Walk
 
 #: the checks that say what is wrong in a file for whoever loads it
 _OF_FILES = frozenset().union(

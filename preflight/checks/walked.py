@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from preflight.program import Program
     from preflight.tree import Tree
     from preflight.walk.following import Followed
+    from preflight.walk.result import Walk
 
 
 def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
@@ -37,6 +38,21 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
     else:
         yield from followed.found
     yield from assumed(followed.walk, followed.assumptions)
+    yield from _served_otherwise(context, followed.walk)
+
+
+def _served_otherwise(context: Context, walk: Walk) -> Iterator[Note]:
+    """What the registry chose for an architecture that it does not have: a class for models of another task, or one
+    that leaves the model to transformers. Whatever fails later is then no fault of a class of that name.
+    """
+    model = context.launch.model if context.launch is not None else None
+    served = walk.target.served if walk.target is not None else ()
+    if model is None or not served or not model.architectures:
+        return
+    entries = context.load_program().registry_reader.registry().entries
+    if not any(name in entries for name in model.architectures):
+        names, classes = " and ".join(model.architectures), " or ".join(served)
+        yield Note(f"The registry of this vLLM has no {names}: the launch falls back to its class {classes}.")
 
 
 def following(
@@ -49,7 +65,7 @@ def following(
         if launch is None:
             return None
         from preflight.walk.following import follow
-        from preflight.walk.stages import Scope
+        from preflight.walk.result import Scope
 
         return follow(launch, tree, load_program(), options.assume, Scope(demanded=options.require_config))
 

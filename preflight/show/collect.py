@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from preflight.program import Program
     from preflight.run import Request
     from preflight.tree import Tree
-    from preflight.walk.stages import Described, Walk
+    from preflight.walk.result import Described, Walk
     from preflight.walk.values import Value
 
 _MOST_LEVELS = 4

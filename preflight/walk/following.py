@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from preflight.model import Fault, Undecided
 from preflight.walk.preparation import prepare
 from preflight.walk.report import faults
-from preflight.walk.stages import CONFIG_UNKNOWN, Scope, Walk, walk_launch
+from preflight.walk.result import WHOLE, Scope, Walk
+from preflight.walk.stages import CONFIG_UNKNOWN, walk_launch
 from preflight.walk.world import ProgramWorld
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from preflight.tree import Tree
     from preflight.walk.assumptions import Assumptions
 
-#: as far as a launch can be followed without its weights
-WHOLE = Scope()
 _WITHOUT_TRANSFORMERS = Undecided(
     "transformers-not-here",
     "what vLLM makes of config.json is not known: its config classes are those of transformers, which is not beside "

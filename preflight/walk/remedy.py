@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from preflight.walk.origins import assumed_in, parts
 from preflight.walk.outcomes import Exit
-from preflight.walk.stages import Described
+from preflight.walk.result import Described
 from preflight.walk.values import Const, Instance, Map, Seq, SetValue, Value
 
 _PACKAGE = re.compile(r"No module named '([\w.]+)'")

@@ -16,7 +16,7 @@ from preflight.walk.machine import Doubt
 from preflight.walk.origins import assumed_in
 from preflight.walk.outcomes import Exit
 from preflight.walk.remedy import nearest, way_out
-from preflight.walk.stages import Found, Lacking, Walk
+from preflight.walk.result import Found, Lacking, Walk
 from preflight.walk.values import Class, Const, Host, Instance, Map, Seq, SetValue, Value
 
 _SHOWN = 6

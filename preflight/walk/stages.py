@@ -8,22 +8,21 @@ function behind a fault, or because of it, is not told.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from preflight.model import Step
 from preflight.walk import attributes
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
 from preflight.walk.files import Files
-from preflight.walk.machine import Doubt, Limits, Machine
+from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.nearby import remarks_on
 from preflight.walk.outcomes import Exit, GaveUp, Raised
 from preflight.walk.remote import WithRemote
+from preflight.walk.result import WHOLE, Described, Found, Lacking, Scope, Stopped, Walk
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Const, Instance, Perhaps, Place, Unknown, Value
+from preflight.walk.values import Const, Instance, OneOf, Perhaps, Place, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,89 +47,12 @@ CONFIG_UNKNOWN = "walk-model-config-unknown"
 MOST_FAULTS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by
-    then.
-    """
-
-    stage: str
-    exit: Exit
-    assumed: tuple[str, ...]
-    remarks: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """A stage that the walk did not bring to its end for another reason than a fault; what is behind is not decided."""
-
-    stage: str
-    id: str
-    reason: str
-    place: Place | None
-    decisive: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """An attribute that was demanded of the model's config and is not there: ``name`` of ``owner``, as far as ``path``
-    leads.
-    """
-
-    path: str
-    owner: Value
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A model as the finished engine config has it: its architecture, if that is known, and its own config."""
-
-    architecture: str | None
-    config: Value | None
-
-
-@dataclass(slots=True)
-class Walk:
-    """What the walk of a launch found. ``config`` is the finished VllmConfig, where it came to one.
-
-    ``target`` and ``drafter`` are the models of it, and ``parallel`` the sizes of its groups (tp, pp, dp, ...).
-    """
-
-    found: list[Found] = field(default_factory=list)
-    stopped: list[Stopped] = field(default_factory=list)
-    doubts: list[Doubt] = field(default_factory=list)
-    lacking: list[Lacking] = field(default_factory=list)
-    assumed: dict[str, str] = field(default_factory=dict)
-    config: Value | None = None
-    target: Described | None = None
-    drafter: Described | None = None
-    parallel: dict[str, int] = field(default_factory=dict)
-    model: Value | None = None
-    runner: Value | None = None
-    steps: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """How far a launch is walked.
-
-    ``runner``: on to the model runner, and the drafter if there is one, when the config asks more of the model than to
-    run; ``construct``: through the constructors of the target and of the drafter; ``demanded``: attributes that the
-    model's config must have.
-    """
-
-    runner: bool = True
-    construct: bool = True
-    demanded: tuple[str, ...] = ()
-
-
 def walk_launch(
     world: World,
     argv: Sequence[str],
     files: Files,
     assumptions: Assumptions,
-    scope: Scope = Scope(),
+    scope: Scope = WHOLE,
     limits: Limits | None = None,
     given: Given | None = None,
 ) -> Walk:
@@ -325,9 +247,11 @@ class _Launch:
     def _described(self, config: Value | None) -> Described | None:
         if not isinstance(config, Instance):
             return None
-        architecture = config.content.get("_architecture")
-        known = isinstance(architecture, Const) and isinstance(architecture.value, str)
-        return Described(architecture.value if known else None, config.content.get("hf_config"))
+        info = config.content.get("_model_info")
+        infos = info.options if isinstance(info, OneOf) else (info,)
+        names = [_name(one.content.get("architecture")) if isinstance(one, Instance) else None for one in infos]
+        served = tuple(dict.fromkeys(name for name in names if name is not None)) if None not in names else ()
+        return Described(_name(config.content.get("_architecture")), config.content.get("hf_config"), served)
 
     def _undo(self, segment: Segment, base: int) -> None:
         state = self.machine.state
@@ -411,3 +335,7 @@ def decisive(raised: Raised) -> Exit | None:
     """Of several ways out the one to tell: the last whose exception is known."""
     known = [exit for exit in raised.exits if exit.cls is not None]
     return known[-1] if known else None
+
+
+def _name(value: Value | None) -> str | None:
+    return value.value if isinstance(value, Const) and isinstance(value.value, str) else None

@@ -310,6 +310,20 @@ def test_a_config_whose_own_code_is_not_here_is_read_off_config_json(
     assert part is None or part in said.errors[0]
 
 
+@pytest.mark.parametrize(
+    ("architecture", "said"),
+    [("Qwen3ForSequenceClassification", True), ("Qwen3ForCausalLM", False)],
+)
+def test_a_class_that_the_registry_falls_back_to_is_said(
+    architecture: str, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = words_of(tmp_path, {**QWEN3, "architectures": [architecture]})
+    assert main(["check", "--vllm", "0.16.0", "--", *words]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "falls back" in line]
+    assert bool(told) == said
+    assert all(architecture in line and "Qwen3ForCausalLM" in line for line in told)
+
+
 @pytest.mark.parametrize("file", ["engine-config-0.16.0.json", "engine-config-0.33.0.json"])
 def test_engine_configs_come_out_as_a_real_vllm_said(file: str) -> None:
     """A sample; ``python -m tests.walk_cases FILE`` runs all of them."""
