@@ -285,6 +285,16 @@ def test_gate_dry_run_starts_nothing(tmp_path: Path) -> None:
     assert (done.returncode, mark.exists()) == (0, False)
 
 
+def test_gate_dry_run_checks_what_another_machine_starts(tmp_path: Path) -> None:
+    done = run(
+        "gate", "--dry-run", "--vllm-site-packages", str(broken_tree(tmp_path)), "--", "no-such-program", "serve"
+    )
+    assert (done.returncode, "PF101" in done.stdout) == (1, True)
+    whole = str(make_tree(tmp_path / "whole", RELEASE))
+    done = run("gate", "--dry-run", "--vllm-site-packages", whole, "--", "no-such-program", "serve")
+    assert (done.returncode, "no-such-program" in done.stderr) == (2, True)
+
+
 def test_interrupted_is_130_and_leaves_nothing_behind(tmp_path: Path) -> None:
     site = make_tree(tmp_path, RELEASE)
     before = sorted(site.rglob("*"))

@@ -24,12 +24,13 @@ def run_gate_command(arguments: argparse.Namespace) -> int:
     if words is None:
         raise UsageError("gate has no command to become", "write it behind `--`: `preflight gate -- vllm serve MODEL`")
     program = shutil.which(words[0])
-    if program is None:
-        where = "is no program that can be run" if "/" in words[0] else "is not on PATH"
-        raise UsageError(f"the command `{words[0]}` {where}", "write its full path, or activate its environment")
+    if program is None and not arguments.dry_run:
+        raise _no_program(words[0])
     code = judge(arguments)
     if code != EXIT_CLEAR:
         return code
+    if program is None:
+        raise _no_program(words[0])  # a dry run may check beforehand what another machine will start
     if arguments.dry_run:
         print(f"preflight: would start {program}", file=sys.stderr)
         return EXIT_CLEAR
@@ -37,6 +38,11 @@ def run_gate_command(arguments: argparse.Namespace) -> int:
     sys.stderr.flush()
     os.execv(program, list(words))
     raise AssertionError("execv does not return")
+
+
+def _no_program(word: str) -> UsageError:
+    where = "is no program that can be run" if "/" in word else "is not on PATH"
+    return UsageError(f"the command `{word}` {where}", "write its full path, or activate its environment")
 
 
 def run_launch_command(arguments: argparse.Namespace) -> int:
