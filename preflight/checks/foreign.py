@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.import_faults import Weighed, lack
 from preflight.checks.imports import FOREIGN
-from preflight.checks.released import numbers_of
 from preflight.model import Fault, Severity, Span, Step, Value
 from preflight.syntax.excerpt import excerpt
 
@@ -89,7 +88,11 @@ def best_fit(context: Context, subject: Subject, items: Sequence[Import], data: 
         facts, _ = facts_of(theirs)
         if wanted <= {(item.level, item.module, item.name) for item in facts.imports}:
             fits.append(Fit(version, shared, _had(folder, version, subject, items)))
-    return max(fits, key=lambda fit: (fit.has, fit.shared, numbers_of(fit.version)), default=None)
+    return max(fits, key=lambda fit: (fit.has, fit.shared, _numbers(fit.version)), default=None)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _had(folder: Path, version: str, subject: Subject, items: Sequence[Import]) -> int:

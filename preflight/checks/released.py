@@ -53,8 +53,3 @@ def _has_released_code(context: Context, path: str) -> bool:
 def _code_lines(data: bytes) -> list[bytes]:
     stripped = [line.rstrip() for line in data.splitlines()]
     return [line for line in stripped if line and not line.lstrip().startswith(b"#")]
-
-
-def numbers_of(version: str) -> tuple[int, ...]:
-    """A version's numbers, to tell which of two releases is the later one."""
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from preflight.checks import files, imports, names
@@ -53,9 +54,9 @@ def strayed(context: Context, findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings, with errors in new files that no other file names as warnings: whoever imports one would die of it,
     and nobody does. What is wrong in the text of a file by itself is judged where it is found.
     """
+    strays = cache(partial(is_stray, context))
     for finding in findings:
-        path = finding.span.path
-        if not _may_be_eased(finding) or finding.fault.check in _OF_TEXTS or not is_stray(context, path):
+        if not _may_be_eased(finding) or finding.fault.check in _OF_TEXTS or not strays(finding.span.path):
             yield finding
             continue
         said = "the release has no such file, and no other file of this tree names it, so a launch does without it"

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from preflight.checks.bound import bound_lines
-from preflight.checks.released import numbers_of
 from preflight.checks.whereabouts import hint
 
 if TYPE_CHECKING:
@@ -57,18 +56,10 @@ def _beside(program: Program, missing: Missing) -> str | None:
 
 def _releases(context: Context, missing: Missing) -> list[str]:
     """The releases in preflight's cache that have the thing: the last before this one, and the first behind it."""
-    from preflight.tree.cache import cached_release, cached_versions
+    from preflight.tree.cache import cached_around, cached_release
 
-    here = context.tree.facts.vllm
-    if here is None:
-        return []
-    own = numbers_of(here)
-    versions = sorted((version for version in cached_versions("vllm") if version != here), key=numbers_of)
     found: list[str] = []
-    for side in (
-        [version for version in reversed(versions) if numbers_of(version) < own],
-        [version for version in versions if numbers_of(version) > own],
-    ):
+    for side in cached_around("vllm", context.tree.facts.vllm):
         for version in side:
             folder = cached_release("vllm", version)
             if folder is not None and _has(folder, missing):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from preflight.launch.entry import CONSOLE_SCRIPT
 from preflight.launch.parsing import read_command
-from preflight.tree.cache import cached_release, cached_versions
+from preflight.tree.cache import cached_around, cached_release
 from preflight.tree.reading import read_bytes
 
 #: How many parsers are read on either side: each takes half a second, and searching a release for a name a tenth of it.
@@ -50,18 +50,8 @@ class FolderSource:
 
 def flag_histories(version: str | None, path: tuple[str, ...], flags: Iterable[str]) -> dict[str, FlagHistory]:
     """For each flag of the subcommand ``path``, the cached releases on either side of ``version`` that have it."""
-    from packaging.version import InvalidVersion, Version
-
     wanted = list(dict.fromkeys(flags))
-    try:
-        here = Version(version or "")
-        known = sorted((Version(name), name) for name in cached_versions("vllm"))
-    except InvalidVersion:
-        return {}
-    base = here.release
-    older = [name for other, name in reversed(known) if other.release < base]
-    newer = [name for other, name in known if other.release > base]
-    before, after = _first_with(older, path, wanted), _first_with(newer, path, wanted)
+    before, after = (_first_with(side, path, wanted) for side in cached_around("vllm", version))
     return {flag: FlagHistory(before.get(flag), after.get(flag)) for flag in wanted}
 
 

@@ -45,6 +45,21 @@ def cached_versions(name: str) -> list[str]:
     return [n[len(start) :] for n in names_in(folder) if n.startswith(start) and is_folder(folder / n)]
 
 
+def cached_around(name: str, version: str | None) -> tuple[list[str], list[str]]:
+    """The versions in the cache before ``version`` and behind it, the nearest first; none beside a version that is not
+    known, or among others that are no versions.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        here = Version(version or "").release
+        known = sorted((Version(other), other) for other in cached_versions(name))
+    except InvalidVersion:
+        return [], []
+    older = [other for number, other in reversed(known) if number.release < here]
+    return older, [other for number, other in known if number.release > here]
+
+
 def is_source(path: str) -> bool:
     """True for the members of a wheel that a released tree consists of."""
     return path.endswith((".py", ".pyi")) or path.split("/")[0].endswith(".dist-info")

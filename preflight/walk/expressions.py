@@ -104,7 +104,7 @@ def read_name(machine: Machine, name: str, node: ast.expr) -> Value:
     if gap:
         machine.may_raise(gap)
         return machine.unknown(gap)
-    return machine.fail("NameError", f"name '{name}' is not defined")
+    return machine.fail("NameError", f"name '{name}' is not defined", unbound=(first.module.name, name))
 
 
 def _attribute(machine: Machine, node: ast.Attribute) -> Value:

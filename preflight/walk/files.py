@@ -6,6 +6,8 @@ from posixpath import dirname, normpath
 from typing import Any
 
 FILE, FOLDER, PARTLY, NOTHING = "file", "folder", "partly", "nothing"
+#: what there may be at a path: anything, a file, a folder
+THERE, FILES, FOLDERS = (FILE, FOLDER, PARTLY), (FILE,), (FOLDER, PARTLY)
 
 
 class Files:

@@ -210,12 +210,13 @@ class Machine:
         *,
         values: tuple[tuple[str, Value], ...] = (),
         missing: tuple[Value, str] | None = None,
+        unbound: tuple[str, str] | None = None,
     ) -> NoReturn:
         """The walked program raises the built-in exception ``name`` here."""
         cls = self.natives.exception(name)
         error = self.instance(cls)
         error.content["args"] = self.tuple([Const(message)])
-        raise Raised((self.exit(error, message, values=values, missing=missing),))
+        raise Raised((self.exit(error, message, values=values, missing=missing, unbound=unbound),))
 
     def exit(
         self,
@@ -224,6 +225,7 @@ class Machine:
         *,
         values: tuple[tuple[str, Value], ...] = (),
         missing: tuple[Value, str] | None = None,
+        unbound: tuple[str, str] | None = None,
     ) -> Exit:
         """An exception on its way out from here."""
         cls = error.cls if isinstance(error, (Instance, Unknown)) else None
@@ -244,7 +246,17 @@ class Machine:
             if frame.kind != "comprehension":
                 break
         return Exit(
-            error, cls, message, self.place(), self.way(), conditions, values, missing, self._waiting(), weighed
+            error,
+            cls,
+            message,
+            self.place(),
+            self.way(),
+            conditions,
+            values,
+            missing,
+            unbound,
+            self._waiting(),
+            weighed,
         )
 
     def _waiting(self) -> frozenset[tuple[str, str]]:

@@ -54,6 +54,8 @@ class Exit:
     values: tuple[tuple[str, Value], ...] = ()
     #: the attribute that is missing and on what, where the exception is about one
     missing: tuple[Value, str] | None = None
+    #: the module and the name that it was asked for, where that is bound nowhere around
+    unbound: tuple[str, str] | None = None
     #: the functions on the way, as (path, name), that wait here for a value, and do not go on as Python does without
     waiting: frozenset[tuple[str, str]] = frozenset()
     #: the assumptions about the machine that decided something in the function that raises

@@ -7,7 +7,6 @@ function behind a fault, or because of it, is not told.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
-_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
 _GUARDED = ("construct", "load_models")
 #: they are walked again at most so often, and with so many steps more than twice the first walk had
@@ -106,9 +104,7 @@ class _Launch:
 
     def _is_bound_nowhere(self, exit: Exit) -> bool:
         """Whether a name is missing that no statement of its module binds, in whatever order they run."""
-        found = _UNDEFINED.fullmatch(exit.message or "")
-        module = exit.place.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        return found is not None and self.machine.modules.world.lacks(module, found[1])
+        return exit.unbound is not None and self.machine.modules.world.lacks(*exit.unbound)
 
     def stage(self, name: str, arguments: list[Value]) -> Value | None:
         """Run an entry point past the faults that it has; None where it does not come to an end."""

@@ -184,6 +184,15 @@ def note_imports(module: Module, node: ast.Import | ast.ImportFrom, imported: Im
                 imported[alias.asname or alias.name] = (owner, alias.name)
 
 
+def imports_in(module: Module, block: ast.AST) -> Imported:
+    """The names that import statements of ``module`` bind, wherever they stand in a block."""
+    imported: Imported = {}
+    for node in ast.walk(block):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            note_imports(module, node, imported)
+    return imported
+
+
 def resolved(program: Program, module: Module, text: str, imported: Imported) -> Resolution:
     """A dotted name as code of ``module`` sees it, with the imports of the function that it stands in."""
     head, _, rest = text.partition(".")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preflight.checks.monkey.collect import Imported, MonkeyPatch, is_main, meaning, note_imports, resolved
+from preflight.checks.monkey.collect import Imported, MonkeyPatch, imports_in, is_main, meaning, resolved
 from preflight.program import Kind
 from preflight.program.entry_points import ENGINE, ENGINE_INTERFACE, ENGINE_STARTERS, SEPARATE_ENGINE, START_METHOD
 from preflight.program.facts import FunctionFacts
@@ -100,10 +100,7 @@ class Script:
     def _calls(self) -> Iterator[tuple[ast.Call, Imported]]:
         """The calls of what runs only where the script itself is run."""
         for block in self._blocks():
-            imported: Imported = {}
-            for node in ast.walk(block):
-                if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    note_imports(self._module, node, imported)
+            imported = imports_in(self._module, block)
             yield from ((node, imported) for node in ast.walk(block) if isinstance(node, ast.Call))
 
     # -- in processes that are spawned ----------------------------------------------------------------------------
@@ -144,14 +141,13 @@ class Script:
     def _sets_spawn(self, found: Definition) -> bool:
         """Whether a function of the tree calls one that has processes spawned where the variable is not set."""
         function = self._function(found)
-        for node in ast.walk(function) if function is not None else ():
+        if function is None:
+            return False
+        module = self._program.module(found.module)
+        imported = imports_in(module, function)
+        for node in ast.walk(function):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            imported: Imported = {}
-            module = self._program.module(found.module)
-            for one in ast.walk(function) if function is not None else ():
-                if isinstance(one, (ast.Import, ast.ImportFrom)):
-                    note_imports(module, one, imported)
             called = meaning(resolved(self._program, module, node.func.id, imported))
             target = self._function(called) if called is not None else None
             if target is not None and any(_says_spawn(part) for part in ast.walk(target)):

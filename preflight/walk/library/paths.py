@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from preflight.walk import operands
-from preflight.walk.files import FILE, FOLDER, NOTHING, PARTLY
+from preflight.walk.files import FILE, FILES, FOLDER, FOLDERS, NOTHING, THERE
 from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import NONE, Arguments, Builtin, Const, Instance, Keywords, Value
@@ -21,7 +21,7 @@ for _name in ("Path", "PurePath", "PosixPath", "PurePosixPath"):
     MAKERS[f"pathlib.{_name}"] = lambda machine: machine.natives.of(PurePosixPath)
 
 
-_PROBES = {"exists": (FILE, FOLDER, PARTLY), "is_file": (FILE,), "is_dir": (FOLDER, PARTLY)}
+_PROBES = {"exists": THERE, "is_file": FILES, "is_dir": FOLDERS}
 
 
 def path_attribute(machine: Machine, path: PurePosixPath, name: str) -> Value | None:
@@ -242,7 +242,7 @@ def _is_folder(machine: Machine, repository: Value) -> bool:
     if not isinstance(repository, Const):
         return False
     name = str(repository.value)
-    if machine.library.files.kind(name) not in (FOLDER, PARTLY):
+    if machine.library.files.kind(name) not in FOLDERS:
         return False
     if not _REPOSITORY.fullmatch(name):
         error = machine.call(
@@ -274,7 +274,7 @@ def _download(machine: Machine, arguments: Arguments, keywords: Keywords) -> Val
 def _resolve_revision(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
     """The revision of a folder is the one that was asked for."""
     folder = operands.payload(arguments[0])
-    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) in (FOLDER, PARTLY):
+    if isinstance(folder, Const) and machine.library.files.kind(str(folder.value)) in FOLDERS:
         return keywords.get("revision", arguments[1] if len(arguments) > 1 else NONE)
     machine.may_raise("the revision of a repository of the hub")
     return machine.unknown("the revision of a repository of the hub")

@@ -14,7 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import classes, operands, subscripts, texts
-from preflight.walk.files import FILE, FOLDER, PARTLY
+from preflight.walk.files import FILES, FOLDERS, THERE
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library import mappings, sets
 from preflight.walk.library.constructors import constructor
@@ -146,7 +146,7 @@ def _getenv(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     return mappings.DICT["get"](machine, environment, [arguments[0], default], {})
 
 
-def _probe(name: str, *kinds: str) -> None:
+def _probe(name: str, kinds: tuple[str, ...]) -> None:
     """A question about a file: what the launch is known to have is answered, the rest is not known."""
 
     @function(f"os.path.{name}", f"os.{name}")
@@ -164,9 +164,9 @@ def _probe(name: str, *kinds: str) -> None:
         return machine.unknown("whether a file is there", cls=machine.natives.bool)
 
 
-_probe("exists", FILE, FOLDER, PARTLY)
-_probe("isfile", FILE)
-_probe("isdir", FOLDER, PARTLY)
+_probe("exists", THERE)
+_probe("isfile", FILES)
+_probe("isdir", FOLDERS)
 
 
 @function("os.fspath")
