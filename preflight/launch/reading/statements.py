@@ -125,6 +125,8 @@ def in_doubt(run: Run, scope: Scope, ways: list[Callable[[], Jump | None]]) -> J
     if not fell_through and not jumps:
         assert raised is not None
         raise raised
+    if raised is not None:
+        run.unsure += 1  # a ``try`` around it may catch what that way raises
     run.doubt.join(going_on or ended)
     returns = [jump.value for jump in jumps if jump.kind == "return" and not jump.maybe]
     others = [jump for jump in jumps if jump.kind != "return"]
@@ -218,6 +220,7 @@ def _unpack(run: Run, target: ast.Tuple | ast.List, value: Object, scope: Scope)
     try:
         values = list(items(run, value))
     except NotKnown as missing:
+        run.unsure += 1  # it may be another number of values
         for element in target.elts:
             assign(run, element, missing.unknown, scope)
         return
