@@ -42,6 +42,18 @@ def test_a_new_file_beside_one_that_takes_all(tmp_path: Path, capsys: pytest.Cap
     assert (code, severities(report)) == (1, [(STRAY, "error")])
 
 
+@pytest.mark.parametrize(
+    ("then", "severity"),
+    [("importlib.import_module(name[:-3])", "error"), ("__import__(name[:-3])", "error"), ("print(name)", "warning")],
+)
+def test_a_new_file_beside_one_that_lists_a_folder(
+    then: str, severity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lists = f"import importlib\nimport os\n\n\ndef all_of(path):\n    for name in os.listdir(path):\n        {then}\n"
+    _code, report = check_launch(tmp_path, capsys, patch={STRAY: BROKEN, "vllm/used.py": lists})
+    assert severities(report) == [(STRAY, severity)]
+
+
 def test_a_file_of_the_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = engine("x = (")
     code, report = check_launch(tmp_path, capsys, patch={ENGINE: broken})

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from preflight.checks.context import Context
     from preflight.program import Module, Program
 
-#: what a package says that takes whatever modules its folder holds
-_TAKES_ALL = re.compile(rb"\b(?:iter_modules|walk_packages|listdir|scandir|glob|rglob|iterdir)\b")
+#: what a package says that takes whatever modules its folder holds: it asks for the modules, or lists the folder and
+#: imports by a name that it makes
+_MODULES = re.compile(rb"\b(?:iter_modules|walk_packages)\b")
+_LISTS = re.compile(rb"\b(?:listdir|scandir|glob|rglob|iterdir)\b")
+_IMPORTS = re.compile(
+    rb"\b(?:__import__|spec_from_\w+|module_from_spec|exec_module|load_module|SourceFileLoader|runpy|run_path|run_module"
+    rb"|exec|\w*import_(?:from_)?(?:module|path|file|string|class)\w*)\b"
+)
 
 
 def is_stray(context: Context, path: str) -> bool:
@@ -31,7 +37,12 @@ def is_unnamed(context: Context, path: str) -> bool:
     last = name.rpartition(".")[2]
     if _is_in_launch(context, last) or _is_outside(context, last) or _is_named(program, name, path):
         return False
-    return not any(_TAKES_ALL.search(program.texts.of(module)) for module in _around(program, name))
+    return not any(_takes_all(program.texts.of(module)) for module in _around(program, name))
+
+
+def _takes_all(text: bytes) -> bool:
+    """Whether a module may import whatever lies in a folder."""
+    return bool(_MODULES.search(text) or (_LISTS.search(text) and _IMPORTS.search(text)))
 
 
 def _is_in_launch(context: Context, last: str) -> bool:
