@@ -252,3 +252,5 @@ def test_a_name_that_the_module_binds_nowhere_is_a_fault(
     text = engine(*body) + "\n\nif globals().get('odd'):\n    late_bound = print\n"
     _code, report = check_launch(tmp_path, capsys, patch={ENGINE: text})
     assert found(report) == wanted
+    helps = [finding["help"] for finding in report["findings"] if finding["rule"] == "PF601"]
+    assert all(help is not None and "nowhere_bound" in help for help in helps)

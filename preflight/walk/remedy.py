@@ -31,6 +31,7 @@ def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> s
             text
             for text in (
                 _instead(exit),
+                _unbound(exit),
                 _package(exit),
                 _trust(exit),
                 _resting(exit, assumed),
@@ -67,6 +68,13 @@ def nearest(name: str, owner: Instance) -> list[str]:
             origin = owner.content[key].origin or ""
             scored.append((-3 * (".json: " in origin) - shared, key))
     return [*alike, *(key for _score, key in sorted(scored))][: 3 if alike else 1]
+
+
+def _unbound(exit: Exit) -> str | None:
+    """For a name that is bound nowhere: where to bind it."""
+    if exit.unbound is None:
+        return None
+    return f"import {exit.unbound[1]} in {exit.place.path}, or write the name that is meant"
 
 
 def _package(exit: Exit) -> str | None:
