@@ -82,8 +82,12 @@ def launched(folder: Path, behaviour: str, *options: str, command: list[str] | N
         yield Launched(process, folder)
     finally:
         if process.poll() is None:
+            process.terminate()  # it ends the server, which is no process of its group
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+            process.communicate()
 
 
 def log_of(folder: Path) -> str:
