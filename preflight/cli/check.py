@@ -32,10 +32,12 @@ def run_check_command(arguments: argparse.Namespace) -> int:
             f"--diff and --output-format {arguments.output_format} both write to standard output",
             "write the report to a file with -o FILE, or take the edits from its `fix` fields",
         )
+    settings = load_settings()
+    if _names_several(arguments, settings):
+        return _check_several(arguments, settings)
+    if not arguments.fix and not arguments.diff:
+        return finish(arguments, settings, reported(arguments, settings))
     with started_cst() as cst:
-        settings = load_settings()
-        if _names_several(arguments, settings):
-            return _check_several(arguments, settings)
         tree, report = checked(arguments, settings, cst)
         if arguments.fix and _repair(tree, report):
             tree, report = checked(arguments, settings, cst)
@@ -44,6 +46,22 @@ def run_check_command(arguments: argparse.Namespace) -> int:
 
         write_text(sys.stdout, diff_of(tree, report))
     return finish(arguments, settings, report)
+
+
+def reported(arguments: argparse.Namespace, settings: Settings) -> Report:
+    """The report on the tree that the arguments and the settings name: the one of an earlier run that asked the same,
+    if all it hangs on is as it was, or else a new one. Raises like ``checked``.
+    """
+    from preflight.kept import KeptReports
+
+    question = repr((tree_request(arguments, settings), check_request(arguments, settings), settings))
+    kept = KeptReports(question, os.environ, keep=not arguments.no_cache)
+    if (report := kept.find()) is not None:
+        return report
+    with kept.watched() as made, started_cst() as cst:
+        _, report = checked(arguments, settings, cst)
+        made.append(report)
+    return report
 
 
 def _names_several(arguments: argparse.Namespace, settings: Settings) -> bool:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-from preflight.cli.check import checked, finish, launch_words, started_cst
+from preflight.cli.check import finish, launch_words, reported
 from preflight.cli.exits import EXIT_CLEAR
 from preflight.cli.settings import load_settings
 from preflight.errors import UsageError
@@ -74,9 +74,8 @@ def judge(arguments: argparse.Namespace) -> int:
     from preflight.render.verdict import verdict_sentence
     from preflight.run import reaches
 
-    with started_cst() as cst:
-        settings = load_settings()
-        _, report = checked(arguments, settings, cst)
+    settings = load_settings()
+    report = reported(arguments, settings)
     if reaches(report, arguments.fail_on or settings.fail_on):
         return finish(arguments, settings, report)
     if arguments.output is not None:

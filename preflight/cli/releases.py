@@ -41,8 +41,6 @@ def _results(futures: Sequence) -> Iterator[Report]:  # type: ignore[type-arg]
 
 
 def _check_one(arguments: argparse.Namespace, settings: Settings) -> Report:
-    from preflight.cli.check import checked, started_cst
+    from preflight.cli.check import reported
 
-    with started_cst() as cst:
-        _, report = checked(arguments, settings, cst)
-        return report
+    return reported(arguments, settings)
