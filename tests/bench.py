@@ -2,7 +2,9 @@
 
     python -m tests.bench [VERSION]
 
-Each pair is run in turn, so that a busy machine slows both; the median of each is compared.
+Each pair is run in turn, so that a busy machine slows both; the median of each is compared. "Cold" keeps nothing from an
+earlier run, "again" is the same check when nothing has changed since. With VLLM_PYTHON, an interpreter that has the
+incident's vLLM 0.16.0 installed, the incident's launch is also given to the real ``create_engine_config``.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = installed_copy(released(version), Path(folder))
         python = sys.executable
-        ours = [python, "-m", "preflight", "check", "--vllm-site-packages", str(site), "--no-cache"]
-        print(f"vllm {version}, {sum(1 for _ in site.rglob('*.py'))} Python files; median of {ROUNDS} runs, all cold")
+        again = [python, "-m", "preflight", "check", "--vllm-site-packages", str(site)]
+        ours = [*again, "--no-cache"]
+        print(f"vllm {version}, {sum(1 for _ in site.rglob('*.py'))} Python files; median of {ROUNDS} runs")
         for what, paths in (("those of the incident", INCIDENT), ("the two longest of its models", longest(site))):
             before = patch(site, paths)
             files = [str(site / path) for path in paths]
@@ -39,8 +42,9 @@ def main() -> int:
             table(
                 [
                     ('python -c "import libcst"', [python, "-c", "import libcst"]),
-                    ("preflight check --select PF1", [*ours, "--select", "PF1"]),
-                    ("preflight check", ours),
+                    ("preflight check --select PF1, cold", [*ours, "--select", "PF1"]),
+                    ("preflight check, cold", ours),
+                    ("preflight check, again", again),
                     ("python -m compileall, the two files", [python, "-m", "compileall", "-q", "-f", *files]),
                     (
                         "ruff check --select E9, the two files",
@@ -63,7 +67,40 @@ def main() -> int:
             ],
             rounds=3,
         )
+        the_incident(Path(folder))
     return 0
+
+
+def the_incident(folder: Path) -> None:
+    """The incident's launch on the release that it was made with: cold, again, and by the real vLLM where there is one."""
+    from tests.trees import released, transformers
+    from tests.walk_launches import DRAFTER, KIMI, TARGET, words_of
+
+    site = installed_copy(released("0.16.0"), folder / "incident", transformers("4.57.6"))
+    launch = words_of(
+        folder, TARGET, *KIMI, drafter=DRAFTER, settings={"method": "eagle3", "num_speculative_tokens": 5}
+    )
+    again = [sys.executable, "-m", "preflight", "check", "--vllm-site-packages", str(site)]
+    rows = [
+        ('python -c "import libcst"', [sys.executable, "-c", "import libcst"]),
+        ("preflight check -- vllm serve, cold", [*again, "--no-cache", "--", *launch]),
+        ("preflight check -- vllm serve, again", [*again, "--", *launch]),
+    ]
+    if real := os.environ.get("VLLM_PYTHON"):
+        rows.append(("the real create_engine_config", [real, "-c", _REAL, *launch[2:]]))
+    print("\nthe incident's launch, vllm 0.16.0")
+    table(rows, rounds=3)
+
+
+#: what `vllm serve` does first; it ends with the first of the three faults of this launch, and shows no other
+_REAL = """
+import sys
+from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.entrypoints.openai.cli_args import make_arg_parser
+from vllm.utils.argparse_utils import FlexibleArgumentParser
+arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(["--model", *sys.argv[1:]])
+AsyncEngineArgs.from_cli_args(arguments).create_engine_config()
+"""
 
 
 def table(rows: Sequence[tuple[str, list[str]]], rounds: int = ROUNDS) -> None:
@@ -95,11 +132,13 @@ def measured(command: Sequence[str]) -> tuple[float, int]:
     return time.perf_counter() - started, usage.ru_maxrss
 
 
-def installed_copy(release: Path, folder: Path) -> Path:
-    """The release as an installation of its own: an environment with this interpreter, files linked, not copied."""
+def installed_copy(release: Path, folder: Path, *beside: Path) -> Path:
+    """The release as an installation of its own, with others ``beside`` it: an environment with this interpreter, files
+    linked, not copied."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / "lib" / version / "site-packages"
-    shutil.copytree(release, site, copy_function=os.link)
+    for one in (release, *beside):
+        shutil.copytree(one, site, copy_function=os.link, dirs_exist_ok=True)
     (folder / "bin").mkdir()
     (folder / "bin" / "python").symlink_to(sys.executable)
     (folder / "pyvenv.cfg").write_text(f"version = {sys.version.split()[0]}\n")

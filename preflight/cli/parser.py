@@ -351,7 +351,7 @@ def _tree_options(command: argparse.ArgumentParser, *, written: bool = False) ->
     group.add_argument(
         "--python", metavar="FILE", help="the interpreter that will run vLLM; default: the environment's own"
     )
-    group.add_argument("--no-cache", action="store_true", help="neither read nor write facts kept from earlier runs")
+    group.add_argument("--no-cache", action="store_true", help="neither use nor keep what earlier runs found")
     if written:
         command.set_defaults(staged=False, base_ref=None)
         return
