@@ -37,7 +37,7 @@ class BuiltModule:
 
 def modules_of(model: Value | None) -> tuple[BuiltModule, ...]:
     """The modules below ``model`` in the order of ``named_modules``, each once; nothing where it is not known."""
-    if not isinstance(model, Instance) or not _is_kind(model.cls, "Module"):
+    if not isinstance(model, Instance) or not is_kind(model.cls, "Module"):
         return ()
     return tuple(_walk(model, "", set()))
 
@@ -47,27 +47,33 @@ def _walk(module: Instance, name: str, seen: set[int]) -> Iterator[BuiltModule]:
         return
     seen.add(id(module))
     parameters: list[BuiltParameter] = []
-    children: list[tuple[str, Instance]] = []
     open_names: list[str] = []
     buffers = module.content.get(BUFFERS)
     kept = _persistent(buffers) if isinstance(buffers, Map) else set()
     for key, value in module.content.items():
-        if isinstance(value, Instance) and _is_kind(value.cls, "Module"):
-            children.append((key, value))
-        elif isinstance(value, Instance) and _is_kind(value.cls, "Parameter"):
+        if _is_module(value):
+            continue
+        if isinstance(value, Instance) and is_kind(value.cls, "Parameter"):
             parameters.append(BuiltParameter(key, shape_of(value)))
         elif key in kept:
             parameters.append(BuiltParameter(key, shape_of(value), buffer=True))
         elif _may_register(value):
             open_names.append(key)
-    for key, value in _items(module):
-        if isinstance(value, Instance) and _is_kind(value.cls, "Module"):
-            children.append((key, value))
-        elif _may_register(value):
-            open_names.append(key)
+    open_names += [key for key, value in _items(module) if not _is_module(value) and _may_register(value)]
     yield BuiltModule(name, module.cls.name, module.cls.module, tuple(parameters), tuple(open_names))
-    for key, child in children:
+    for key, child in children_of(module):
         yield from _walk(child, f"{name}.{key}" if name else key, seen)
+
+
+def children_of(module: Instance) -> Iterator[tuple[str, Instance]]:
+    """The modules that a module registered, by the names that it gave them."""
+    for key, value in (*module.content.items(), *_items(module)):
+        if isinstance(value, Instance) and is_kind(value.cls, "Module"):
+            yield key, value
+
+
+def _is_module(value: Value) -> bool:
+    return isinstance(value, Instance) and is_kind(value.cls, "Module")
 
 
 def _items(module: Instance) -> Iterator[tuple[str, Value]]:
@@ -98,8 +104,9 @@ def _may_register(value: Value) -> bool:
 
 
 def _registers(cls: Class) -> bool:
-    return _is_kind(cls, "Module") or _is_kind(cls, "Parameter")
+    return is_kind(cls, "Module") or is_kind(cls, "Parameter")
 
 
-def _is_kind(cls: Class, name: str) -> bool:
+def is_kind(cls: Class, name: str) -> bool:
+    """Whether a class is torch's ``name``, or derives from it."""
     return any(base.name == name and base.module.startswith("torch.nn") for base in cls.mro)

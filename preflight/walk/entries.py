@@ -105,6 +105,22 @@ def construct(config):
         return initialize_model(config)
 
 
+def make_loader(config):
+    """What gives the target its weights."""
+    try:
+        from vllm.model_executor.model_loader import get_model_loader
+    except ImportError:
+        from vllm.model_executor.model_loader.loader import get_model_loader
+    return get_model_loader(config.load_config)
+
+
+def load_weights(config, loader, model, model_config):
+    """A loader gives a model its weights, with the config of the launch at hand as a worker has it."""
+    from vllm.config import set_current_vllm_config
+    with set_current_vllm_config(config):
+        loader.load_weights(model, model_config)
+
+
 def load_models(runner):
     """The target and the drafter are loaded and fitted to each other."""
     runner.load_model()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from preflight.walk.calls import scope_of
 from preflight.walk.classes import lookup
 from preflight.walk.frames import Frame
+from preflight.walk.loading import refused
 from preflight.walk.outcomes import Raised
 from preflight.walk.stored import UNBUILT
 from preflight.walk.values import NONE, Bound, Class, Function, Instance, Unknown, Value
@@ -28,7 +29,7 @@ _GIVEN = ("vllm_config", "model_config", "prefix")
 
 def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """``BaseModelLoader.load_model(vllm_config, model_config, prefix)``: an unbuilt object of the class that the
-    registry picks. A drafter is built.
+    registry picks. A drafter is built, and given its weights.
     """
     given = dict(zip(("self", *_GIVEN), arguments, strict=False)) | keywords
     vllm_config, model_config = given.get("vllm_config", NONE), given.get("model_config", NONE)
@@ -48,10 +49,13 @@ def load_model(machine: Machine, arguments: list[Value], keywords: dict[str, Val
         made = machine.call(builder, [], known | ({"prefix": given["prefix"]} if "prefix" in given else {}))
     if not isinstance(made, Instance):
         made = unbuilt(machine, picked[0], vllm_config)
-    loader = given.get("self")
+    loader = given.get("self", NONE)
     check = machine.find(loader, _LOADERS_CHECK) if isinstance(loader, Instance) else None
     if isinstance(check, Bound):
         machine.call(check, [made, model_config])
+    exits = refused(machine, vllm_config, loader, made, model_config)
+    if exits:
+        raise Raised(exits)
     return made
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from preflight.walk.origins import assumed_in, parts
 from preflight.walk.outcomes import Exit
 from preflight.walk.result import Described
-from preflight.walk.values import Const, Instance, Map, Seq, SetValue, Value
+from preflight.walk.values import Const, Function, Instance, Map, Seq, SetValue, Value
 
 _PACKAGE = re.compile(r"No module named '([\w.]+)'")
 _QUOTED = re.compile(r"'([^']+)'")
@@ -30,6 +30,7 @@ def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> s
         (
             text
             for text in (
+                _set_by_base(exit),
                 _instead(exit),
                 _unbound(exit),
                 _package(exit),
@@ -45,6 +46,24 @@ def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> s
         ),
         None,
     )
+
+
+def _set_by_base(exit: Exit) -> str | None:
+    """For an attribute that only a base's own constructor sets: that it did not run."""
+    owner, name = exit.missing if exit.missing is not None else (None, "")
+    if not isinstance(owner, Instance):
+        return None
+    for base in owner.cls.mro[1:]:
+        init = base.content.get("__init__")
+        if isinstance(init, Function) and any(
+            isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == name
+            for node in ast.walk(init.node)
+        ):
+            return (
+                f"{base.name}.__init__ sets it, which does not run for this {owner.cls.name}: call "
+                f"`super().__init__(...)` in its `__init__`, or set `self.{name}` there"
+            )
+    return None
 
 
 def _instead(exit: Exit) -> str | None:

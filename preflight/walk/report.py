@@ -100,6 +100,8 @@ STAGES = {
     "model_config_of": "the model's config",
     "construct": "the construction of the model",
     "make_runner": "the making of the model runner",
+    "make_loader": "the making of the loader",
+    "load_weights": "the loading of the weights",
     "load_models": "the loading of target and drafter",
 }
 _OF_THE_PARSER = ("make_parser", "parse", "take", "validate")

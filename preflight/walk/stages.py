@@ -13,6 +13,7 @@ from preflight.walk import attributes
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
 from preflight.walk.files import Files
+from preflight.walk.loading import refused, suspects
 from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.nearby import remarks_on
@@ -21,7 +22,7 @@ from preflight.walk.remote import WithRemote
 from preflight.walk.result import WHOLE, Described, Found, Lacking, Scope, Stopped, Walk
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import Const, Instance, OneOf, Perhaps, Place, Unknown, Value
+from preflight.walk.values import NONE, Const, Instance, OneOf, Perhaps, Place, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
 _OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
-_GUARDED = ("construct", "load_models")
+_GUARDED = ("construct", "make_loader", "load_models")
 #: they are walked again at most so often, and with so many steps more than twice the first walk had
 MOST_GUARDED, _PAST_FAULT = 4, 50_000
 #: the open question of a model whose constructor did not come to its end
@@ -193,6 +194,17 @@ class _Launch:
         if not isinstance(result.model, Instance) and not told:
             reason = result.model.reason if isinstance(result.model, Unknown) else "which class it is of is not known"
             self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
+        elif isinstance(result.model, Instance) and not told and suspects(result.model):
+            self._load(config, result.model)
+
+    def _load(self, config: Instance, model: Instance) -> None:
+        """Give the target its weights, where a look at it finds a reason to."""
+        machine = self.machine
+        machine.allow()
+        loader = self.stage("make_loader", [config])
+        if loader is not None:
+            exits = refused(machine, config, loader, model, config.content.get("model_config", NONE))
+            self.result.found += [self._found("load_weights", exit) for exit in exits[-1:]]
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""

@@ -14,6 +14,7 @@ from preflight.walk import texts
 from preflight.walk.assumptions import PLATFORM, Assumptions
 from preflight.walk.files import Files
 from preflight.walk.library.registry import Library, library_class
+from preflight.walk.loading import all_weights, by_names
 from preflight.walk.models import load_model
 from preflight.walk.outcomes import Raised
 from preflight.walk.remote import load_class
@@ -111,6 +112,8 @@ def _overrides(assumed: Assumptions) -> dict[str, Maker]:
         "load_general_plugins": _answers("plugins", "no plugin of vLLM is installed", lambda machine: NONE),
         "_LazyRegisteredModel.inspect_model_cls": lambda machine: Builtin("inspect_model_cls", _inspect),
         "BaseModelLoader.load_model": lambda machine: Builtin("load_model", load_model),
+        "DefaultModelLoader.get_all_weights": lambda machine: Builtin("get_all_weights", all_weights),
+        "AutoWeightsLoader.load_weights": lambda machine: Builtin("load_weights", by_names),
         **{name: lambda machine, kind=kind: Builtin(kind, _group(kind)) for name, kind in _GROUPS.items()},
         # tokenizers and processors ask files and libraries that no walk enters
         **{name: lambda machine, name=name: Builtin(name, _not_entered(name)) for name in _NOT_ENTERED},

@@ -178,6 +178,8 @@ def _cached_file(machine: Machine, arguments: Arguments, keywords: Keywords) -> 
             quiet = keywords.get("_raise_exceptions_for_missing_entries")
             if isinstance(quiet, Const) and quiet.value is False:
                 return NONE
+            if name.value == "config.json" and machine.library.files.kind(str(folder.value)) in FOLDERS:
+                return NONE  # a folder may say by another file what its model is
             machine.fail("OSError", f"{folder.value} does not appear to have a file named {name.value}.")
     machine.may_raise("a file of the hub")
     return machine.unknown("a file of the hub")

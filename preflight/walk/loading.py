@@ -1,0 +1,187 @@
+"""The loading of a built model's weights, where it reads of a module what the making of the module has not set.
+
+A class that makes itself without its base's ``__init__`` and inherits the base's ``load_weights`` fails only there, after
+all weights were read. Of most models a look at their methods finds no such name, and nothing is walked. Of the others
+the loader's own ``load_weights`` is, with a budget of its own: the weights are one pair of which nothing is known, and of
+the modules that a loader by names leads to, only the one is entered that alone holds layers: a checkpoint without any
+weight for it is none.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from preflight.walk import attributes
+from preflight.walk.built import children_of, is_kind
+from preflight.walk.classes import lookup
+from preflight.walk.entries import ENTRY
+from preflight.walk.outcomes import NEXT, Exit, Outcome, Raise, Raised, Return, run_arm
+from preflight.walk.stored import stored_names
+from preflight.walk.values import Class, Const, Function, Instance, Seq, Value
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+#: the entry, what it calls of the loader, and that of the model
+METHOD = "load_weights"
+#: so many pieces of code are walked of it
+_STEPS = 40_000
+#: so many modules are looked at; no model has more
+_MOST = 100_000
+_NO_NAMES: frozenset[str] = frozenset()
+
+
+def refused(machine: Machine, config: Value, loader: Value, model: Value, model_config: Value) -> tuple[Exit, ...]:
+    """The exceptions that every way through the loading of ``model`` ends in, if it reads of a module what is not
+    there; the state is as before.
+    """
+    if not isinstance(loader, Instance) or not isinstance(model, Instance):
+        return ()
+    wanting = suspects(model)
+    given = stored_names(loader.cls) if wanting else None
+    if given is None:
+        return ()
+    # what may be raised on the way, and is not known, ends the launch just so
+    exits = tuple(exit for exit in _walk(machine, [config, loader, model, model_config]) if exit.cls is not None)
+    for exit in exits:
+        module, name = exit.missing if exit.missing is not None else (None, "")
+        if name in given or name not in wanting.get(id(module), _NO_NAMES):
+            return ()
+    return exits
+
+
+def _walk(machine: Machine, arguments: list[Value]) -> tuple[Exit, ...]:
+    """The exceptions that every way through the loading ends in."""
+    before = (machine.end, machine.last, machine.arm_ends, machine.doubts, machine.assumed)
+    depth, possible = len(machine.frames), len(machine.possible)
+    last, end = machine.last, machine.end
+    machine.allow(_STEPS)
+    machine.last, machine.end = min(machine.last, last), min(machine.end, end)
+    machine.arm_ends, machine.doubts, machine.assumed = [], {}, dict(machine.assumed)
+
+    def body() -> Outcome:
+        try:
+            entry = machine.modules.module(machine, ENTRY)
+            return Return(machine.call(machine.get(entry, METHOD), arguments)) if entry is not None else NEXT
+        except Raised:
+            raise
+        except Exception:  # given up, too deep, or a fault of the walk itself: what was said without it stands
+            return NEXT
+
+    try:
+        arms = run_arm(machine, body)
+    finally:
+        machine.end, machine.last, machine.arm_ends, machine.doubts, machine.assumed = before
+        del machine.frames[depth:], machine.possible[possible:]
+    outcomes = [arm.outcome for arm in arms]
+    raising = [outcome for outcome in outcomes if isinstance(outcome, Raise)]
+    return tuple(exit for outcome in raising for exit in outcome.exits) if len(raising) == len(outcomes) else ()
+
+
+# -- what may be missing ----------------------------------------------------------------------------------------------
+
+
+def suspects(model: Instance) -> dict[int, frozenset[str]]:
+    """The modules of a model of which their ``load_weights`` reads what nothing has set: the names, by ``id``."""
+    found: dict[int, frozenset[str]] = {}
+    read: dict[Class, frozenset[str]] = {}
+    todo, seen = [model], {id(model)}
+    while todo and len(seen) < _MOST:
+        module = todo.pop()
+        names = read.get(module.cls)
+        if names is None:
+            names = read[module.cls] = _read_by_loading(module.cls)
+        if not module.loose:
+            missing = names.difference(module.content)
+            if missing:
+                found[id(module)] = missing
+        for _name, child in children_of(module):
+            if id(child) not in seen:
+                seen.add(id(child))
+                todo.append(child)
+    return found
+
+
+def _read_by_loading(cls: Class) -> frozenset[str]:
+    """The attributes that ``load_weights`` of a class, and the methods it calls, read of their own object, but for those
+    that the class itself has.
+    """
+    if cls.gap() is not None or lookup(cls, "__getattr__").value is not None:
+        return _NO_NAMES
+    todo, done, found = [METHOD], {METHOD}, set()
+    while todo:
+        name = todo.pop()
+        for base in cls.mro:
+            value = base.content.get(name)
+            if not isinstance(value, Function) or isinstance(value.node, ast.Lambda):
+                continue
+            for read in _own_reads(value.node):
+                if read in done:
+                    continue
+                if lookup(cls, read).value is None:
+                    found.add(read)
+                else:
+                    done.add(read)
+                    todo.append(read)
+    return frozenset(found)
+
+
+def _own_reads(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The names that a method reads of its object."""
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load) and isinstance(inner.value, ast.Name):
+            if first is not None and inner.value.id == first.arg:
+                yield inner.attr
+
+
+# -- what a loader by names does --------------------------------------------------------------------------------------
+
+
+def all_weights(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """The weights of a checkpoint: at least one, by a name that is not known."""
+    name = machine.unknown("the name of a weight", cls=machine.natives.str, truthy=True)
+    return machine.list([machine.tuple([name, machine.unknown("a weight of the checkpoint")])])
+
+
+def by_names(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+    """``AutoWeightsLoader.load_weights(weights)``: the weights go to the children whose names they begin with, and
+    these load them by themselves if they can.
+    """
+    loader = arguments[0] if arguments else None
+    if isinstance(loader, Instance):
+        module, skipped = loader.content.get("module"), loader.content.get("skip_prefixes")
+        while isinstance(module, Instance):
+            module = _backbone(module, skipped)
+            method = attributes.find(machine, module, METHOD) if module is not None else None
+            if method is not None:
+                machine.call(method, [all_weights(machine, [], {})])
+                break
+    return machine.unknown("the names of the weights that were loaded")
+
+
+def _backbone(module: Instance, skipped: Value | None) -> Instance | None:
+    """The child that alone holds layers, if it is not skipped."""
+    children = [(name, child) for name, child in children_of(module) if _holds_layers(child)]
+    if len(children) != 1 or not isinstance(skipped, Seq) or skipped.loose:
+        return None
+    name, child = children[0]
+    for prefix in skipped.content:
+        text = prefix.value if isinstance(prefix, Const) else None
+        if not isinstance(text, str) or text.startswith(f"{name}.") or f"{name}.".startswith(text):
+            return None
+    return child
+
+
+def _holds_layers(module: Instance) -> bool:
+    todo, seen = [module], {id(module)}
+    while todo:
+        inner = todo.pop()
+        children = [child for _name, child in children_of(inner)]
+        if children and is_kind(inner.cls, "ModuleList"):
+            return True
+        todo += [child for child in children if id(child) not in seen]
+        seen.update(id(child) for child in children)
+    return False
