@@ -182,9 +182,7 @@ def line_of(text: str, body: str) -> int:
         "self.note()\n\n    def note(self):\n        print(self.fused)\n\n    def unused(self, found, weights):",
     ],
 )
-def test_what_a_base_alone_sets_is_missing_where_the_weights_are_loaded(
-    body: str, tmp_path: Path, capsys: Any
-) -> None:
+def test_what_a_base_alone_sets_is_missing_where_the_weights_are_loaded(body: str, tmp_path: Path, capsys: Any) -> None:
     assert found(tmp_path, capsys, body) == [("PF401", MODEL, line_of("self.fused", body))]
 
 

@@ -1,10 +1,10 @@
 """The loading of a built model's weights, where it reads of a module what the making of the module has not set.
 
-A class that makes itself without its base's ``__init__`` and inherits the base's ``load_weights`` fails only there, after
-all weights were read. Of most models a look at their methods finds no such name, and nothing is walked. Of the others
-the loader's own ``load_weights`` is, with a budget of its own: the weights are one pair of which nothing is known, and of
-the modules that a loader by names leads to, only the one is entered that alone holds layers: a checkpoint without any
-weight for it is none.
+A class that makes itself without its base's ``__init__`` and inherits the base's ``load_weights`` fails only there,
+after all weights were read. Of most models a look at their methods finds no such name, and nothing is walked. Of the
+others the loader's own ``load_weights`` is, with a budget of its own: the weights are one pair of which nothing is
+known, and of the modules that a loader by names leads to, only the one is entered that alone holds layers: a checkpoint
+without any weight for it is none.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def suspects(model: Instance) -> dict[int, frozenset[str]]:
 
 
 def _read_by_loading(cls: Class) -> frozenset[str]:
-    """The attributes that ``load_weights`` of a class, and the methods it calls, read of their own object, but for those
-    that the class itself has.
+    """The attributes that ``load_weights`` of a class, and the methods it calls, read of their own object, and that the
+    class itself does not have.
     """
     if cls.gap() is not None or lookup(cls, "__getattr__").value is not None:
         return _NO_NAMES
@@ -130,11 +130,11 @@ def _read_by_loading(cls: Class) -> frozenset[str]:
 
 def _own_reads(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """The names that a method reads of its object."""
-    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    own = {one.arg for one in (*node.args.posonlyargs, *node.args.args)[:1]}
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load) and isinstance(inner.value, ast.Name):
-            if first is not None and inner.value.id == first.arg:
-                yield inner.attr
+        read = inner if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load) else None
+        if read is not None and isinstance(read.value, ast.Name) and read.value.id in own:
+            yield read.attr
 
 
 # -- what a loader by names does --------------------------------------------------------------------------------------
