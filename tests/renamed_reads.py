@@ -5,6 +5,8 @@ error at their lines; renamed where the launch does not come, they must give non
 a release for which the handed cases have configs, and prints what does not agree. ``-n`` and ``-u`` change the files and
 walk each launch anew. ``-s`` is many times quicker: where a walk comes to one of the chosen share of places, a forked
 process goes on with the read renamed; each place of a release is taken once, at the first launch that comes to it.
+``--seed`` takes the architectures in another order, and other reads of them: with ``-n 1 --places 70`` a sample of so
+many places that is spread over so many architectures.
 """
 
 from __future__ import annotations
@@ -232,12 +234,16 @@ def judged(
 
 
 def outcomes(
-    version: str, chosen: slice, share: float, reads: int, unread: int, only: str | None = None
+    version: str, chosen: slice, share: float, reads: int, unread: int, only: str | None = None, seed: str = ""
 ) -> Iterator[Said | str]:
     """Of each chosen architecture some renames; a sentence for one whose walk has errors of its own."""
     tree, program = tree_of(version)
     taken: set[Read] = set()
-    for architecture, config in list(configs_of(version).items())[chosen]:
+    renamed: set[Read] = set()
+    configs = list(configs_of(version).items())
+    if seed:
+        random.Random(seed).shuffle(configs)
+    for architecture, config in configs[chosen]:
         if only not in (None, architecture):
             continue
         gc.collect()
@@ -269,11 +275,13 @@ def outcomes(
                 items,
                 seconds,
             )
-        choice = random.Random(architecture)
+        choice = random.Random(f"{architecture}{seed}")
         others = sorted(
             set().union(*(reads_in(path, tree.read(path)) for path in {read.path for read in came})) - set(came)
         )
-        for read in choice.sample(sorted(came), min(reads, len(came))):
+        fresh = sorted(set(came) - renamed)
+        for read in choice.sample(fresh, min(reads, len(fresh))):
+            renamed.add(read)
             said = judged(tree, program, config, architecture, read, comes_there=True)
             yield (
                 said
@@ -292,12 +300,14 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=0, help="so many reads of an architecture")
     parser.add_argument("-u", type=int, default=0, help="so many reads that its launch does not come to")
     parser.add_argument("--only", help="this architecture")
+    parser.add_argument("--seed", default="", help="another order of the architectures, and other reads")
+    parser.add_argument("--places", type=int, default=sys.maxsize, help="end after so many renames")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
     version, _, bounds = options.release.partition(":")
     chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
     counts: Counter[str] = Counter()
-    for said in outcomes(version, chosen, options.s, options.n, options.u, options.only):
+    for said in outcomes(version, chosen, options.s, options.n, options.u, options.only, options.seed):
         if isinstance(said, str):
             print("not built:", said)
             continue
@@ -309,6 +319,8 @@ def main() -> None:
                 place = f"{item.span.path}:{item.span.line}" if isinstance(item, Fault) else f"{item.path}:{item.line}"
                 print(f"   {'error' if isinstance(item, Fault) else item.id}: {place} {item.message[:200]}")
         sys.stdout.flush()
+        if counts.total() >= options.places:
+            break
     print(version, dict(sorted(counts.items())))
 
 
