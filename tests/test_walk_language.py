@@ -170,6 +170,44 @@ def main(a, b):
     c = C()
     return c.old, c.new, c.gone, hasattr(c, "gone"), getattr(c, "gone", 1)
 """,
+    "a property that calls that of its base by its own functions": """
+class A:
+    @property
+    def x(self):
+        return self._x
+    @x.setter
+    def x(self, value):
+        self._x = value
+    @x.deleter
+    def x(self):
+        del self._x
+class B(A):
+    @property
+    def x(self):
+        return [A.x.__get__(self), A.x.fget(self)]
+    @x.setter
+    def x(self, value):
+        if value is None:
+            A.x.__delete__(self)
+        A.x.__set__(self, (value, A.x.__get__(None, A) is A.x))
+    def method(self):
+        return self
+    made = classmethod(lambda cls: cls.__name__)
+def main(a, b):
+    one = B()
+    one.x = a
+    one.y = [B.method.__get__(one)() is one, B.method.__get__(None, B)(one) is one, B.__dict__["made"].__get__(None, B)()]
+    one.z = A.x.fdel is None
+    return [one.x, one.y, one.z]
+""",
+    "a property without a setter, set by its own function": """
+class A:
+    @property
+    def x(self):
+        return 1
+def main(a, b):
+    A.x.__set__(A(), 2)
+""",
     "__setattr__ of a frozen class": """
 class C:
     def __init__(self):

@@ -130,7 +130,9 @@ def find(machine: Machine, value: Value, name: str) -> Value | None:
     if isinstance(value, (Function, Bound, Builtin)):
         return _of_callable(machine, value, name)
     if isinstance(value, Descriptor):
-        return _of_descriptor(machine, value, name)
+        from preflight.walk.descriptors import of_descriptor
+
+        return of_descriptor(machine, value, name)
     if isinstance(value, (Const, Seq, Map, SetValue, Stream)):
         return machine.library.native_attribute(machine, value, name)
     if isinstance(value, Form):
@@ -326,21 +328,3 @@ def _of_callable(machine: Machine, value: Function | Bound | Builtin, name: str)
         if own is not None:
             return own
     return machine.library.callable_attribute(machine, value, name)
-
-
-def _of_descriptor(machine: Machine, value: Descriptor, name: str) -> Value | None:
-    def replaced(part: str) -> Builtin:
-        def run(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-            made = Descriptor(value.kind, value.function, value.setter, value.deleter)
-            setattr(made, part, arguments[0])
-            return made
-
-        return Builtin(f"property.{part}", run)
-
-    if value.kind == "property" and name in ("getter", "setter", "deleter"):
-        return replaced("function" if name == "getter" else name)
-    if name in ("fget", "__func__", "__wrapped__", "func"):
-        return value.function
-    if name == "fset":
-        return value.setter if value.setter is not None else Const(None)
-    return find(machine, value.function, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from preflight.walk import assigning, attributes, classes
@@ -187,7 +188,8 @@ def class_attribute(machine: Machine, cls: Class, name: str) -> Value | None:
             return Builtin("object.__init__", object_init)
         if host is not None and not hasattr(object, name):
             return machine.unknown(f"{native.__name__}.{name}")
-    return object_method(name)
+    made = object_method(name)
+    return machine.unknown(f"{name} of a class") if made is None and name in dir(type) else made
 
 
 def _from_keys(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
@@ -198,6 +200,12 @@ def _from_keys(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
         made.loose = "the keys are not known"
         return made
     return machine.dict([(item, value) for item in items])
+
+
+def _bound(value: Function | Bound | Builtin, receiver: Value) -> Value:
+    """What ``__get__`` of a function gives: itself through a class, and a method that is bound already."""
+    through_class = isinstance(receiver, Const) and receiver.value is None
+    return value if through_class or isinstance(value, Bound) else Bound(value, receiver)
 
 
 def callable_attribute(machine: Machine, value: Function | Bound | Builtin, name: str) -> Value | None:
@@ -227,17 +235,8 @@ def callable_attribute(machine: Machine, value: Function | Bound | Builtin, name
     if name == "__dict__" and isinstance(value, Function):
         return machine.strings(dict(value.content))
     if name == "__get__":
-        return Builtin("function.__get__", lambda machine, arguments, keywords: Bound(value, arguments[0]))
-    if name in (
-        "__code__",
-        "__defaults__",
-        "__kwdefaults__",
-        "__globals__",
-        "__closure__",
-        "__annotations__",
-        "__signature__",
-        "__type_params__",
-    ):
+        return Builtin("function.__get__", lambda machine, arguments, keywords: _bound(value, arguments[0]))
+    if name in ("__signature__", "__type_params__") or name in dir(FunctionType):
         return machine.unknown(f"{name} of a function")
     if isinstance(value, Builtin):
         return Perhaps(machine.unknown(f"an attribute of {value.name}"))
