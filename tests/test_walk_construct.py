@@ -235,6 +235,26 @@ def test_what_a_refused_config_brings_about_is_not_told_again(
     assert sorted(one["rule"] for one in report["findings"] if "PF4" < one["rule"] < "PF7") == rules
 
 
+@pytest.mark.parametrize(("skipped", "rules"), [(True, ["PF401"]), (False, [])])
+def test_a_tokenizer_is_not_made_but_asked_whether_it_is(
+    skipped: bool, rules: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    last = "self.token = cached_tokenizer_from_config(vllm_config.model_config).vocab"
+    tokenizers = f"""
+def get_tokenizer(name):
+    raise FileNotFoundError(name)
+
+
+def cached_tokenizer_from_config(model_config):
+    if {skipped}:
+        return None
+    return get_tokenizer(model_config)
+"""
+    text = "from vllm.tokenizers import cached_tokenizer_from_config\n" + TOY.replace("LAST", last)
+    _code, report = check_launch(tmp_path, capsys, patch={**BUILDER, MODEL: text, "vllm/tokenizers.py": tokenizers})
+    assert [one["rule"] for one in report["findings"] if "PF4" < one["rule"] < "PF7"] == rules
+
+
 def test_a_tree_that_builds_another_way_leaves_the_model_open(tmp_path: Path, capsys: Any) -> None:
     _code, report = check_launch(tmp_path, capsys)
     assert report["verdict"] == "clear"

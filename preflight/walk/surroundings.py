@@ -190,7 +190,6 @@ _NOT_ENTERED = (
     "MultiModalRegistry._create_processing_ctx",
     "MultiModalRegistry.create_processor",
     "MultiModalRegistry.supports_multimodal_inputs",
-    "cached_tokenizer_from_config",
     "init_tokenizer_from_config",
     "cached_get_tokenizer",
     "get_tokenizer",
