@@ -115,17 +115,24 @@ def _read_by_loading(cls: Class) -> frozenset[str]:
         name = todo.pop()
         for base in cls.mro:
             value = base.content.get(name)
-            if not isinstance(value, Function) or isinstance(value.node, ast.Lambda):
+            if value is None:
                 continue
+            if not isinstance(value, Function) or isinstance(value.node, ast.Lambda):
+                break
             for read in _own_reads(value.node):
-                if read in done:
-                    continue
                 if lookup(cls, read).value is None:
                     found.add(read)
-                else:
+                elif read not in done:
                     done.add(read)
                     todo.append(read)
+            if not _hands_on(value.node, name):
+                break
     return frozenset(found)
+
+
+def _hands_on(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether a method may call that of a base, by ``super()`` or by the base's name."""
+    return any(isinstance(inner, ast.Attribute) and inner.attr == name for inner in ast.walk(node))
 
 
 def _own_reads(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:

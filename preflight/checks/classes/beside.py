@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.classes.ids import BROKEN, CANNOT_BIND, MEMBER_MISSING, MRO_CONFLICT, NOT_REGISTERED, OVERRIDE
+from preflight.checks.gated import is_closed
 from preflight.checks.released import plugin_paths
 from preflight.model import Fault
-from preflight.program import Truth
-from preflight.program.facts import Hole
 
 if TYPE_CHECKING:
     from preflight.checks.classes.survey import Survey
-    from preflight.program import Program
 
 #: What an object has is not said of a plug-in's: it sets attributes on vLLM's objects, and vLLM on its.
 _SAID = frozenset({CANNOT_BIND, OVERRIDE, MEMBER_MISSING, MRO_CONFLICT, BROKEN, NOT_REGISTERED})
@@ -31,7 +28,7 @@ def about_vllm(survey: Survey, faults: Iterable[Fault]) -> Iterator[Fault]:
             yield fault
         elif fault.check in _SAID and paths - beside and not _is_replaced(survey, fault, beside):
             places = [(fault.span.path, fault.span.line), *((step.path, step.line) for step in fault.trail)]
-            if not any(path in beside and _is_closed(survey.program, path, line) for path, line in places):
+            if not any(path in beside and is_closed(survey.program, path, line) for path, line in places):
                 yield fault
 
 
@@ -43,24 +40,3 @@ def _is_replaced(survey: Survey, fault: Fault, beside: set[str]) -> bool:
         return False
     put = re.compile(rb"\.(?:" + b"|".join(re.escape(name.encode()) for name in names) + rb")\s*=(?!=)")
     return any(put.search(file.data) is not None for file in survey.context.tree.outside)
-
-
-def _is_closed(program: Program, path: str, line: int | None) -> bool:
-    """Whether a line stands behind a test that does not hold in this release."""
-    module = program.module_at(path)
-    tree = program.syntax_tree(module) if module is not None else None
-    if module is None or line is None or tree is None or isinstance(tree, Hole):
-        return False
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.If, ast.IfExp)) and node.lineno <= line <= (node.end_lineno or line):
-            answer = program.gates.holds(module, node.test)
-            if answer is Truth.NO and _within(node.body, line):
-                return True
-            if answer is Truth.YES and _within(node.orelse, line):
-                return True
-    return False
-
-
-def _within(body: list[ast.stmt] | ast.expr, line: int) -> bool:
-    nodes = body if isinstance(body, list) else [body]
-    return any(node.lineno <= line <= (node.end_lineno or node.lineno) for node in nodes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preflight.checks.configs.ids import ALL
 from preflight.checks.context import Check, Context
-from preflight.checks.released import changed_paths
+from preflight.checks.released import changed_paths, plugin_paths
 from preflight.model import Fault, Undecided
 
 
@@ -17,6 +17,7 @@ def check_configs(context: Context) -> Iterator[Fault | Undecided]:
     paths = changed_paths(context)
     if not paths:
         return
+    from preflight.checks.configs.beside import check_beside
     from preflight.checks.configs.defaults import check_defaults
     from preflight.checks.configs.overwriting import check_overwriting
     from preflight.checks.configs.reads import check_reads
@@ -24,9 +25,13 @@ def check_configs(context: Context) -> Iterator[Fault | Undecided]:
     from preflight.checks.foreign import is_foreign
 
     view = View(context)
+    beside = frozenset(plugin_paths(context))
+    yield from check_beside(view, sorted(beside))
     unknown: list[str] = []
     unnamed: list[str] = []
     for path in paths:
+        if path in beside:
+            continue
         lines = view.new_lines(path)
         module = view.program.module_at(path) if lines else None
         # of a file that belongs to another release its imports have said all there is to say

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from preflight.model import Fault, Severity, Step
 from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
-    from preflight.checks.inference.bodies import Place
+    from preflight.checks.inference.bodies import Body, Place
     from preflight.checks.inference.values import Env
     from preflight.program import Class, Module
 
@@ -49,17 +49,22 @@ class Read:
 
 def check_reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Fault]:
     """The attributes that new lines of a module read of a config, and that it has only by its config.json."""
+    found = reads_in(view, module, scopes_of(view.inference, module, lines), lines)
+    yield from faults_of(view, (read for read in found if is_undeclared(view, read)))
+
+
+def faults_of(view: View, reads: Iterable[Read]) -> Iterator[Fault]:
+    """One finding for each attribute that is read in vain, wherever it is."""
     undeclared: dict[tuple[str, tuple[Class, ...]], list[Read]] = {}
-    for read in _reads(view, module, lines):
-        if _is_undeclared(view, read):
-            undeclared.setdefault((read.name, read.classes), []).append(read)
-    for reads in undeclared.values():
-        yield _undeclared(view, reads)
+    for read in reads:
+        undeclared.setdefault((read.name, read.classes), []).append(read)
+    for same in undeclared.values():
+        yield _undeclared(view, same)
 
 
-def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
+def reads_in(view: View, module: Module, scopes: Iterable[tuple[Body, Env]], lines: frozenset[int]) -> Iterator[Read]:
     """The attributes of configs that new lines read, and the release's file nowhere."""
-    for body, env in scopes_of(view.inference, module, lines):
+    for body, env in scopes:
         for place in body.reads:
             node = place.node
             if not isinstance(node, ast.Attribute) or node.end_lineno not in lines or place.survives("AttributeError"):
@@ -73,10 +78,10 @@ def _reads(view: View, module: Module, lines: frozenset[int]) -> Iterator[Read]:
                 yield Read(module, place, node, env, classes)
 
 
-def _is_undeclared(view: View, read: Read) -> bool:
+def is_undeclared(view: View, read: Read) -> bool:
     """Whether none of the classes that the config may be of has the attribute, and no code sets or asks for it."""
     name, classes = read.name, view.classes
-    if not all(classes.of_model(cls) or (_is_named(read, cls) and classes.of_engine(cls)) for cls in read.classes):
+    if not all(classes.of_model(cls) or is_engines(view, read, cls) for cls in read.classes):
         return False
     if not all(classes.lacks_everywhere(cls, name) for cls in read.classes):
         return False
@@ -88,11 +93,11 @@ def _is_undeclared(view: View, read: Read) -> bool:
     return not is_set(view.texts, name, aside=view.others(read.module))
 
 
-def _is_named(read: Read, cls: Class) -> bool:
-    """Whether the expression has the name of the class (``cache_config``): of another name an annotation may be wrong,
-    and nobody notices."""
-    spelt = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.name).lower()
-    return ast.unparse(read.node.value).rpartition(".")[2] == spelt
+def is_engines(view: View, read: Read, cls: Class) -> bool:
+    """Whether a class is one of the engine's configs, and the expression has its name (``lora_config``): of another
+    name an annotation may be wrong, and nobody notices."""
+    spelt = ast.unparse(read.node.value).rpartition(".")[2]
+    return spelt.replace("_", "") == cls.name.lower() and view.classes.of_engine(cls)
 
 
 def _is_asked_for(view: View, read: Read) -> bool:

@@ -245,7 +245,8 @@ class _Reader:
     def try_statement(self, node: ast.Try) -> None:
         outer, sure, looped = self.caught, self.sure, self.looped
         if node.handlers:
-            self.caught = (*outer, *(name for handler in node.handlers for name in _handled(handler)))
+            handlers = [handler for handler in node.handlers if _leaves(node.finalbody) or not _raises_again(handler)]
+            self.caught = (*outer, *(name for handler in handlers for name in _handled(handler)))
             self.sure = self.looped = False
         self.block(node.body)
         self.caught = outer
@@ -382,6 +383,14 @@ def _handled(handler: ast.ExceptHandler) -> tuple[str, ...]:
         return ("*",)
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return tuple(ast.unparse(kind) if isinstance(kind, (ast.Name, ast.Attribute)) else "?" for kind in kinds)
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler certainly ends in the exception that it caught."""
+    last = handler.body[-1]
+    if not isinstance(last, ast.Raise) or _leaves(handler.body):
+        return False
+    return last.exc is None or (isinstance(last.exc, ast.Name) and last.exc.id == handler.name)
 
 
 def _suppressed(manager: ast.expr) -> tuple[str, ...]:

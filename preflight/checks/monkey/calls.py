@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -57,10 +56,8 @@ def replacement(program: Program, patch: MonkeyPatch) -> Definition | None:
     name = dotted(patch.value)
     if name is None:
         return None
-    if patch.function is not None and "." not in name:
-        for node in ast.walk(patch.function):
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
-                return None  # made in the function that patches: it may be any of several
+    if patch.inside:
+        return None  # made in the function that patches: it may be any of several
     found = meaning(resolved(program, patch.module, name, patch.imported))
     if found is None or found.kind not in (Kind.FUNCTION, Kind.CLASS) or program.finder.is_own(found.module):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ SETS = re.compile(rb"^[ \t]*(?!self\.|cls\.)[A-Za-z_][\w.]*\.\w+[ \t]*=(?!=)|\bs
 #: the same wherever it stands, and more
 _ANY = re.compile(rb"(?<!\bself)(?<!\bcls)\.\w+[ \t]*=(?!=)|\bsetattr\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 #: so many helpers deep a patch is followed
 _DEEPEST = 3
 
@@ -33,15 +34,18 @@ _DEEPEST = 3
 @dataclass(frozen=True, slots=True)
 class MonkeyPatch:
     """``owner.attribute`` (a module or a class of vLLM) gets another value. ``function``: the one that does it, None
-    where importing ``module`` does; ``value`` is what it gets."""
+    where importing ``module`` does; ``value`` is what it gets, and ``made`` the function of the file that it names,
+    ``inside`` of another function or not."""
 
     module: Module
     owner: Definition
     attribute: str
     value: ast.expr
-    function: ast.FunctionDef | ast.AsyncFunctionDef | None
+    function: FunctionNode | None
     imported: Imported
     node: ast.AST
+    made: FunctionNode | None = None
+    inside: bool = False
 
     @property
     def span(self) -> Span:
@@ -55,8 +59,21 @@ class MonkeyPatch:
         return f"{self.owner.target}.{self.attribute}"
 
 
-def patches_beside(context: Context, program: Program) -> Iterator[MonkeyPatch]:
+def patches_beside(context: Context, program: Program) -> Sequence[MonkeyPatch]:
     """The patches that the code beside the tree makes, those left out that stand behind a test which does not hold."""
+    known = program.derived(_of_files)
+    key = tuple(context.paths)
+    if key not in known:
+        known[key] = tuple(_patches(context, program))
+    return known[key]
+
+
+def _of_files(_: Program) -> dict[tuple[str, ...], tuple[MonkeyPatch, ...]]:
+    """What was found, by the files of a run: several checks ask for it."""
+    return {}
+
+
+def _patches(context: Context, program: Program) -> Iterator[MonkeyPatch]:
     data = {file.path: file.data for file in context.tree.outside}
     paths = frozenset(path for path in plugin_paths(context) if _ANY.search(data[path]))
     for subject in Subjects(context, program):
@@ -65,24 +82,35 @@ def patches_beside(context: Context, program: Program) -> Iterator[MonkeyPatch]:
             yield from _Finder(program, subject.module, tree).block(tree.body, None, {})
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a function binds: its variables, parameters among them, and the functions and classes written in it."""
+
+    variables: frozenset[str]
+    written: dict[str, list[FunctionNode | ast.ClassDef]]
+
+
 class _Finder:
     def __init__(self, program: Program, module: Module, tree: ast.Module) -> None:
         self._program = program
         self._module = module
         self._entered = 0
-        self._functions: dict[str, list[ast.FunctionDef]] = {}
+        self._functions: dict[str, list[FunctionNode]] = {}
+        self._names: dict[FunctionNode, _Names] = {}
+        #: what the helper that is being followed was given: its parameters, with the function that gave the values
+        self._given: dict[str, tuple[ast.expr, FunctionNode | None]] = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 self._functions.setdefault(node.name, []).append(node)
 
-    def block(
-        self, body: list[ast.stmt], function: ast.FunctionDef | ast.AsyncFunctionDef | None, imported: Imported
-    ) -> Iterator[MonkeyPatch]:
+    def block(self, body: list[ast.stmt], function: FunctionNode | None, imported: Imported) -> Iterator[MonkeyPatch]:
         for statement in body:
             if isinstance(statement, _FUNCTIONS):
                 yield from self.block(statement.body, statement, dict(imported))
             elif isinstance(statement, ast.ClassDef):
-                continue
+                for member in statement.body:
+                    if isinstance(member, _FUNCTIONS):
+                        yield from self.block(member.body, member, dict(imported))
             elif isinstance(statement, (ast.Import, ast.ImportFrom)):
                 if function is not None:
                     note_imports(self._module, statement, imported)
@@ -113,27 +141,34 @@ class _Finder:
                 call = statement.value
                 if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
                     owner, name, value = call.args
+                    name, _ = self._given_for(name, function)
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         yield from self._patch(owner, name.value, value, function, imported, call)
                 else:
                     yield from self._called(call, function, imported)
 
-    def _called(
-        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, imported: Imported
-    ) -> Iterator[MonkeyPatch]:
+    def _given_for(self, value: ast.expr, function: FunctionNode | None) -> tuple[ast.expr, FunctionNode | None]:
+        """What a parameter of the helper that is followed was given, and the function that gave it."""
+        return self._given.get(value.id, (value, function)) if isinstance(value, ast.Name) else (value, function)
+
+    def _called(self, call: ast.Call, function: FunctionNode | None, imported: Imported) -> Iterator[MonkeyPatch]:
         """The patches that a helper of the module makes to a module or class of vLLM that it is given."""
-        targets = self._functions.get(call.func.id, []) if isinstance(call.func, ast.Name) else []
-        if len(targets) != 1 or self._entered >= _DEEPEST:
+        target = self._helper(call, function)
+        if target is None or self._entered >= _DEEPEST:
             return
-        (target,) = targets
         parameters = [one.arg for one in (*target.args.posonlyargs, *target.args.args)]
         given: dict[str, ast.expr] = dict(zip(parameters, call.args, strict=False))
         given.update({one.arg: one.value for one in call.keywords if one.arg is not None})
         bound: Imported = {}
+        handed: dict[str, tuple[ast.expr, FunctionNode | None]] = {}
         for name, value in given.items():
-            text = dotted(value)
-            if text is None or _is_local(function, text.partition(".")[0], imported) or _is_set(target, name):
+            if _is_set(target, name):
                 continue
+            text = dotted(value)
+            if text is None or self._is_local(function, text.partition(".")[0], imported):
+                handed[name] = self._given_for(value, function)
+                continue
+            handed[name] = (value, function)
             found = meaning(resolved(self._program, self._module, text, imported))
             if found is not None and self._program.finder.is_own(found.module):
                 if found.kind is Kind.MODULE:
@@ -141,27 +176,66 @@ class _Finder:
                 elif found.kind is Kind.CLASS and "." not in found.name:
                     bound[name] = (found.module, found.name)
         if bound:
+            before, self._given = self._given, handed
             self._entered += 1
             yield from self.block(target.body, target, bound)
             self._entered -= 1
+            self._given = before
+
+    def _helper(self, call: ast.Call, function: FunctionNode | None) -> ast.FunctionDef | None:
+        """The function of the module, or one written in the same function, that a call runs."""
+        if not isinstance(call.func, ast.Name):
+            return None
+        inner = self._of(function).written.get(call.func.id, []) if function is not None else []
+        targets = inner or self._functions.get(call.func.id, [])
+        return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) else None
 
     def _patch(
         self,
         owner: ast.expr,
         attribute: str,
         value: ast.expr,
-        function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+        function: FunctionNode | None,
         imported: Imported,
         node: ast.AST,
     ) -> Iterator[MonkeyPatch]:
         text = dotted(owner)
-        if text is None or _is_local(function, text.partition(".")[0], imported):
+        if text is None or self._is_local(function, text.partition(".")[0], imported):
             return
         found = meaning(resolved(self._program, self._module, text, imported))
         if found is None or found.kind not in (Kind.MODULE, Kind.CLASS):
             return
         if self._program.finder.is_own(found.module):
-            yield MonkeyPatch(self._module, found, attribute, value, function, dict(imported), node)
+            value, giver = self._given_for(value, function)
+            written, inside = self._written(value, giver)
+            yield MonkeyPatch(self._module, found, attribute, value, function, dict(imported), node, written, inside)
+
+    def _written(self, value: ast.expr, function: FunctionNode | None) -> tuple[FunctionNode | None, bool]:
+        """The function of the file that a value names, if it is one only, and whether the name is bound by a statement
+        in the function at hand, which may run more than once."""
+        if not isinstance(value, ast.Name):
+            return None, False
+        inner = self._of(function).written.get(value.id, []) if function is not None else []
+        found = inner or self._functions.get(value.id, [])
+        only = found[0] if len(found) == 1 else None
+        return only if isinstance(only, _FUNCTIONS) else None, bool(inner)
+
+    def _of(self, function: FunctionNode) -> _Names:
+        if function not in self._names:
+            arguments = function.args
+            variables = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+            written: dict[str, list[FunctionNode | ast.ClassDef]] = {}
+            for part in ast.walk(function):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    variables.add(part.id)
+                elif isinstance(part, (*_FUNCTIONS, ast.ClassDef)) and part is not function:
+                    written.setdefault(part.name, []).append(part)
+            self._names[function] = _Names(frozenset(variables), written)
+        return self._names[function]
+
+    def _is_local(self, function: FunctionNode | None, name: str, imported: Imported) -> bool:
+        """Whether a name is a variable of the function, and no import of it."""
+        return function is not None and name not in imported and name in self._of(function).variables
 
 
 def is_main(test: ast.expr) -> bool:
@@ -216,20 +290,5 @@ def _is_set(function: ast.FunctionDef, name: str) -> bool:
     """Whether a function gives its parameter another value."""
     return any(
         isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load)
-        for part in ast.walk(function)
-    )
-
-
-def _is_local(function: ast.AST | None, name: str, imported: Imported) -> bool:
-    """Whether a name is a variable of the function, and no import of it."""
-    if function is None or name in imported:
-        return False
-    assert isinstance(function, _FUNCTIONS)
-    arguments = function.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    if any(one.arg == name for one in given):
-        return True
-    return any(
-        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
         for part in ast.walk(function)
     )

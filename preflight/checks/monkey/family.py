@@ -21,7 +21,7 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
     from preflight.checks.monkey.receivers import Receivers
 
     program = context.load_program()
-    patches = list(patches_beside(context, program))
+    patches = patches_beside(context, program)
     receivers = Receivers(context, program)
     seen: set[Span] = set()
     for patch in patches:
