@@ -61,6 +61,17 @@ class Texts:
         index = self._place.get(module.name)
         return data[self._starts[index] : self._end(index)] if index is not None else b""
 
+    def lines_with(self, module: Module, pattern: bytes) -> frozenset[int]:
+        """The lines of a module at which a pattern is found."""
+        text = self.of(module)
+        found: set[int] = set()
+        line, at = 1, 0
+        for match in re.finditer(pattern, text):
+            line += text.count(b"\n", at, match.start())
+            at = match.start()
+            found.add(line)
+        return frozenset(found)
+
     def _find(self, needle: bytes) -> Iterable[Module]:
         data = self._read()
         length = len(needle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -34,4 +35,11 @@ def scopes_of(inference: Inference, module: Module, lines: frozenset[int] | None
 
 
 def _has(facts: FunctionFacts, lines: frozenset[int] | None) -> bool:
-    return lines is None or any(number in lines for number in range(facts.line, facts.end_line + 1))
+    return lines is None or any(facts.line <= number <= facts.end_line for number in lines)
+
+
+def spans(node: ast.stmt, lines: frozenset[int]) -> bool:
+    """Whether a statement, its decorators among it, has one of these lines."""
+    first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
+    last = node.end_lineno or node.lineno
+    return any(first <= number <= last for number in lines)

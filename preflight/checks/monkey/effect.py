@@ -15,12 +15,12 @@ from preflight.program.facts import Import
 from preflight.program.texts import whole_word
 
 if TYPE_CHECKING:
-    from preflight.checks.context import Context
+    from preflight.checks.monkey.words import Words
     from preflight.program import Module, Program
 
 
-def unread_fault(context: Context, program: Program, patch: MonkeyPatch) -> Fault | None:
-    """A fault for a name that vLLM does not have and nothing asks for."""
+def unread_fault(words: Words, program: Program, patch: MonkeyPatch) -> Fault | None:
+    """A fault for a name that vLLM does not have and nothing asks for, ``words`` of the code beside it among it."""
     name = patch.attribute
     if name.startswith("__"):
         return None  # Python itself may read it
@@ -36,9 +36,8 @@ def unread_fault(context: Context, program: Program, patch: MonkeyPatch) -> Faul
     text = re.escape(name.encode())
     put = re.compile(rb"\." + text + rb"\s*=(?!=)|\bsetattr\([^,\n]+,\s*['\"]" + text + rb"['\"]")
     word = whole_word(name)
-    for file in context.tree.outside:
-        if len(word.findall(file.data)) > len(put.findall(file.data)):
-            return None
+    if any(len(word.findall(text)) > len(put.findall(text)) for text in words.texts_with(name)):
+        return None
     kind = "module" if patch.owner.kind is Kind.MODULE else "class"
     known = program.names_of(patch.owner.module) if kind == "module" else _members(program, patch)
     near = program.near(name, known, 1)
@@ -161,6 +160,7 @@ def _closure(program: Program, first: Iterable[tuple[Module, Import]]) -> frozen
     waiting: list[str] = []
     for module, item in first:
         waiting += _targets(program, module, item)
+    known = program.derived(_imported)
     while waiting:
         name = waiting.pop()
         if name in found or not program.finder.is_own(name):
@@ -169,11 +169,17 @@ def _closure(program: Program, first: Iterable[tuple[Module, Import]]) -> frozen
         if not module.has_source:
             continue
         found.add(name)
-        namespace = program.resolver.namespace(module)
-        for item, certain in namespace.imports if namespace is not None else ():
-            if certain:
-                waiting += _targets(program, module, item)
+        if name not in known:
+            namespace = program.resolver.namespace(module)
+            items = [item for item, certain in (namespace.imports if namespace is not None else ()) if certain]
+            known[name] = tuple({target: None for item in items for target in _targets(program, module, item)})
+        waiting += known[name]
     return frozenset(found)
+
+
+def _imported(_: Program) -> dict[str, tuple[str, ...]]:
+    """What modules certainly import when they are imported themselves, each looked up once for all patches."""
+    return {}
 
 
 def _targets(program: Program, module: Module, item: Import) -> list[str]:

@@ -19,13 +19,15 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
     from preflight.checks.monkey.effect import bound_before_faults, unread_fault
     from preflight.checks.monkey.parents import parent_only_faults
     from preflight.checks.monkey.receivers import Receivers
+    from preflight.checks.monkey.words import Words
 
     program = context.load_program()
     patches = patches_beside(context, program)
     receivers = Receivers(context, program)
+    words = Words(file.data for file in context.tree.outside)
     seen: set[Span] = set()
     for patch in patches:
-        fault = unread_fault(context, program, patch)
+        fault = unread_fault(words, program, patch)
         if fault is not None:
             yield fault
         for found in call_faults(program, patch, receivers):
@@ -33,7 +35,7 @@ def check_monkey_patches(context: Context) -> Iterator[Fault]:
                 seen.add(found.span)
                 yield found
     yield from bound_before_faults(program, patches)
-    yield from parent_only_faults(context, program, patches)
+    yield from parent_only_faults(context, program, patches, words)
 
 
 CHECKS = (Check(frozenset({REPLACEMENT, UNREAD, BOUND_BEFORE, PARENT_ONLY}), check_monkey_patches),)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.checks.classes.overrides import Caller
 from preflight.checks.inference.callees import shape_of
+from preflight.checks.inference.scopes import spans
 from preflight.checks.monkey.collect import Imported, MonkeyPatch, meaning, note_imports, resolved
 from preflight.program import Kind
 from preflight.program.facts import Hole
@@ -26,21 +27,28 @@ def lookups_of(program: Program, patch: MonkeyPatch) -> Iterator[Caller]:
     module, and those behind an import in the function that calls."""
     modules = program.texts.matching(rf"(?<!def )\b{patch.attribute}\(".encode(), patch.attribute)
     for module in modules if len(modules) <= _MOST_MODULES else ():
+        lines = program.texts.lines_with(module, rf"\b{patch.attribute}\(".encode())
         tree = program.syntax_tree(module)
         if not isinstance(tree, Hole):
-            finder = _Finder(program, module, patch)
+            finder = _Finder(program, module, patch, lines)
             finder.visit(tree)
             yield from finder.found
 
 
 class _Finder(ast.NodeVisitor):
-    def __init__(self, program: Program, module: Module, patch: MonkeyPatch) -> None:
+    def __init__(self, program: Program, module: Module, patch: MonkeyPatch, lines: frozenset[int]) -> None:
         self._program = program
         self._module = module
         self._patch = patch
+        self._lines = lines
         self._scopes: list[tuple[frozenset[str], Imported]] = []
         self._caught = 0
         self.found: list[Caller] = []
+
+    def visit(self, node: ast.AST) -> None:
+        """Leave out the statements that have none of the lines which call by the name."""
+        if not isinstance(node, ast.stmt) or spans(node, self._lines):
+            super().visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._function(node)

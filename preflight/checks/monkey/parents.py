@@ -21,18 +21,22 @@ from preflight.program.entry_points import GENERAL_GROUP, LOAD_PLUGINS, START_ME
 if TYPE_CHECKING:
     from preflight.checks.context import Context
     from preflight.checks.monkey.collect import MonkeyPatch
+    from preflight.checks.monkey.words import Words
     from preflight.program import Program
 
 
-def parent_only_faults(context: Context, program: Program, patches: Sequence[MonkeyPatch]) -> Iterator[Fault]:
-    """A fault for each script that patches what runs in other processes only, where none of them sees it."""
+def parent_only_faults(
+    context: Context, program: Program, patches: Sequence[MonkeyPatch], words: Words
+) -> Iterator[Fault]:
+    """A fault for each script that patches what runs in other processes only, where none of them sees it. ``words``
+    are those of all code beside the tree."""
     scripts: dict[str, Script] = {}
     lost: dict[str, tuple[Way, list[MonkeyPatch]]] = {}
     kept: set[str] = set()
     for patch in patches:
         script = scripts.get(patch.module.name)
         if script is None:
-            script = scripts[patch.module.name] = Script(context, program, patch.module)
+            script = scripts[patch.module.name] = Script(context, program, patch.module, words)
         way = script.way_past(patch)
         if way is None:
             kept.add(patch.target)

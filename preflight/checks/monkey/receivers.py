@@ -33,7 +33,8 @@ class Receivers:
         """The calls that run ``old`` on an object that has what is put into ``cls`` in its place."""
         modules = self._program.texts.matching(rf"\.{old.name}\(".encode(), old.name)
         for module in modules if len(modules) <= _MOST_MODULES else ():
-            for body, env in scopes_of(self._inference, module):
+            lines = self._program.texts.lines_with(module, rf"\.{old.name}\(".encode())
+            for body, env in scopes_of(self._inference, module, lines):
                 for place in body.calls:
                     node = place.node
                     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

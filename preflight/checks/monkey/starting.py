@@ -18,6 +18,7 @@ from preflight.tree.kinds import SCRIPTS_GROUP
 
 if TYPE_CHECKING:
     from preflight.checks.context import Context
+    from preflight.checks.monkey.words import Words
     from preflight.program import Definition, Module, Program
 
 SPAWN = "spawn"
@@ -44,19 +45,19 @@ class Way:
 class Script:
     """One file beside the tree, as a program that is run."""
 
-    def __init__(self, context: Context, program: Program, module: Module) -> None:
+    def __init__(self, context: Context, program: Program, module: Module, words: Words) -> None:
         self._context = context
         self._program = program
         self._module = module
         tree = program.syntax_tree(module)
         self._tree = tree if isinstance(tree, ast.Module) else ast.Module([], [])
         self._data = next((file.data for file in context.tree.outside if file.path == module.path), b"")
-        self._others = [file.data for file in context.tree.outside if file.path != module.path]
+        self._words = words
         points = [one for one in context.tree.entry_points if one.module == module.name]
         self._is_entered = any(one.group != SCRIPTS_GROUP for one in points)
         self._guards = [node for node in self._tree.body if isinstance(node, ast.If) and is_main(node.test)]
         self._functions = {node.name: node for node in self._tree.body if isinstance(node, FUNCTIONS)}
-        self._main = self._own_functions({one.attribute for one in points})
+        self._main: set[str] = set() if self._is_entered else self._own_functions({one.attribute for one in points})
         self._way = None if self._is_entered else self._spawned() or self._run()
 
     def way_past(self, patch: MonkeyPatch) -> Way | None:
@@ -70,25 +71,27 @@ class Script:
 
     def _own_functions(self, entered: set[str]) -> set[str]:
         """The functions that run only where the script is run itself: behind its guard, or as a command."""
-        uses = {name: self._uses(name) for name in self._functions}
+        uses: dict[str, list[ast.Name]] = {name: [] for name in self._functions}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Name) and node.id in uses:
+                uses[node.id].append(node)
+        others = self._speaking_of_me()
         found = {name for name in self._functions if name in entered or uses[name]}
         while True:
             own = {
                 name
                 for name in found
                 if all(self._is_behind(node.lineno, found) for node in uses[name])
-                and not any(whole_word(name).search(data) for data in self._others if self._speaks_of_me(data))
+                and not any(whole_word(name).search(data) for data in others)
             }
             if own == found:
                 return found
             found = own
 
-    def _speaks_of_me(self, data: bytes) -> bool:
+    def _speaking_of_me(self) -> list[bytes]:
+        """The other files beside the tree that name this one."""
         stem = (self._module.path or "").rpartition("/")[2].removesuffix(".py")
-        return whole_word(stem).search(data) is not None
-
-    def _uses(self, name: str) -> list[ast.Name]:
-        return [node for node in ast.walk(self._tree) if isinstance(node, ast.Name) and node.id == name]
+        return [data for data in self._words.texts_with(stem) if data is not self._data]
 
     def _is_behind(self, line: int, names: set[str]) -> bool:
         blocks = [*self._guards, *(self._functions[name] for name in names)]
@@ -167,7 +170,7 @@ class Script:
 
     def _run(self) -> Way | None:
         """The call that starts vLLM as a program, where the script does nothing else with vLLM."""
-        if any(self._speaks_of_me(data) for data in self._others):
+        if self._speaking_of_me():
             return None
         if any(whole_word(name).search(self._data) for name in (*ENGINE_STARTERS, ENGINE)):
             return None  # it may have an engine in its own process as well
