@@ -700,6 +700,12 @@ UNKNOWNS = {
     ],
     "o = O()\n    def f(c, p):\n        if p:\n            o.n = 5\n        for i in c:\n            f(i, p + 'x')\n"
     "    f(u, '')\n    return hasattr(o, 'n')": None,
+    # what it passes on to itself may say what to do, and may count
+    "o = O()\n    o.n = 5\n    def f(c, kind, deep):\n        for i in c:\n            o.last = kind\n"
+    "            f(i, kind, deep)\n    f(u, None, True)\n    return o.n": [5],
+    "def f(c, n):\n        if n == 0:\n            raise ValueError(c)\n        f(c.x, n - 1)\n    f(u, 2)": "raises",
+    "o = O()\n    o.n = 5\n    def f(c, first):\n        for i in c:\n            if not first:\n                o.n = 6\n"
+    "            f(i, False)\n    f(u, True)\n    return o.n": None,
     # no budget is needed to go on down behind an arm that was too long
     "o = O()\n    o.n = 5\n    def f(c):\n        for i in c:\n            if i == 1:\n                for j in range(300):\n"
     "                    sum(k for k in range(300))\n            else:\n                f(i)\n    f(u)\n    return o.n": [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.walk import loops
 from preflight.walk.joining import same
 from preflight.walk.outcomes import Return
-from preflight.walk.values import Const, Function, Instance, Unknown, Value
+from preflight.walk.values import Class, Const, External, Function, Instance, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -32,16 +32,22 @@ def repeats(machine: Machine, function: Function, arguments: list[Value]) -> boo
 
 
 def descends(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> bool:
-    """Whether a function that calls itself goes down what is not known: of its arguments, texts at most are."""
+    """Whether a function that calls itself goes down what is not known: nothing among its arguments that is known could
+    be what it counts, or goes down as well.
+    """
     values = _given(function, arguments) + list(keywords.values())
     return (
         any(isinstance(value, Unknown) for value in values)
-        and all(
-            isinstance(value, Unknown) or (isinstance(value, Const) and isinstance(value.value, str))
-            for value in values
-        )
+        and all(isinstance(value, Unknown) or _bounds_nothing(value) for value in values)
         and _calls_itself(function)
     )
+
+
+def _bounds_nothing(value: Value) -> bool:
+    """Whether a value that a function passes on to itself leads to no end: a text, a switch, a type, a function."""
+    if isinstance(value, Const):
+        return value.value is None or isinstance(value.value, (str, bool))
+    return isinstance(value, (External, Class, Function))
 
 
 def _given(function: Function, arguments: list[Value]) -> list[Value]:
