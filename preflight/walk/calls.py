@@ -11,6 +11,7 @@ from preflight.walk import classes, generators
 from preflight.walk.frames import Frame, Scope, scan_function
 from preflight.walk.outcomes import NEXT, Outcome, Raise, Raised, Return, collect, fork, settle
 from preflight.walk.recursion import any_depth, descend, descends, repeats
+from preflight.walk.straight import is_open
 from preflight.walk.values import (
     NONE,
     Bound,
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 #: the key under which a call passes keywords that are not known, and the name of the marker of unknown positions
 REST = "**"
+
+
+#: calls deeper inside each other are walked again with what calls them
+_OPEN = 12
 
 
 class Spread(Value):
@@ -125,6 +130,7 @@ def scope_of(function: Function) -> Scope:
 
 def call_function(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Bind the arguments and walk the body."""
+    heading, machine.heading = machine.heading, None
     known = machine.library.override(machine, function)
     if known is not None:
         return call(machine, known, arguments, keywords)
@@ -151,10 +157,18 @@ def call_function(machine: Machine, function: Function, arguments: list[Value], 
         return not_walked(machine, reason, arguments, keywords)
     if deeper:
         return descend(machine, function, arguments, keywords, partial(_entered, machine, function))
-    return _entered(machine, function, arguments, keywords)
+    return _entered(machine, function, arguments, keywords, straight=heading is function)
 
 
-def _entered(machine: Machine, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+def _entered(
+    machine: Machine,
+    function: Function,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+    *,
+    straight: bool = False,
+) -> Value:
+    """Walk the body; ``straight``: a statement of an open frame calls it."""
     node = function.node
     scope = scope_of(function)
     frame = Frame(
@@ -176,6 +190,7 @@ def _entered(machine: Machine, function: Function, arguments: list[Value], keywo
             machine.frames.pop()
     state = machine.state
     base = len(state.pendings)
+    frame.open = straight and len(machine.frames) < _OPEN and is_open(machine)
     machine.frames.append(frame)
     outcome: Outcome
     try:

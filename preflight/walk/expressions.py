@@ -12,6 +12,7 @@ from preflight.walk.derived import Derived, derive
 from preflight.walk.frames import Frame, Scope, scan
 from preflight.walk.generators import Unclear
 from preflight.walk.outcomes import Outcome, Return, run_arm, settle
+from preflight.walk.straight import head_for
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     FALSE,
@@ -268,6 +269,8 @@ def _call(machine: Machine, node: ast.Call) -> Value:
                 source.reason if isinstance(source, Unknown) else "the keywords that are unpacked are not known"
             )
     frame.node = node
+    if frame.open:
+        head_for(machine, callee)
     return machine.call(callee, arguments, keywords)
 
 

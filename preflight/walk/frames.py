@@ -26,6 +26,7 @@ class Frame(Store):
         "module",
         "name",
         "node",
+        "open",
         "owner",
         "past",
         "scope",
@@ -49,6 +50,8 @@ class Frame(Store):
         self.conditions: list[Condition] = []
         #: the exceptions whose handlers are being walked, innermost last, for a bare ``raise``
         self.caught: list[Value] = []
+        #: whether an exception that leaves one of its statements must be the end of the walked program
+        self.open = False
         #: whether it was walked past a raise that was found before: how Python would go on is not known
         self.past = False
         #: the assumptions about the machine that decided something here

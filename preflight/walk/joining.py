@@ -86,13 +86,12 @@ def join_contents(
         if len(left) != len(right):
             return [], loose or why
         return [join(machine, a, b, why) for a, b in zip(left, right, strict=True)], loose
-    joined: dict[Any, Any] = {}
-    for key, entry in left.items():
-        other = right.get(key)
+    joined: dict[Any, Any] = left.copy()
+    for key, entry, other in zip(left, left.values(), map(right.get, left), strict=True):
+        if entry is other:
+            continue
         if other is None:
             joined[key] = _perhaps(entry)
-        elif entry is other:
-            joined[key] = entry
         elif isinstance(entry, tuple):
             joined[key] = (entry[0], join(machine, entry[1], other[1], why))
         else:

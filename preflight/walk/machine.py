@@ -26,7 +26,7 @@ from preflight.walk import (
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.origins import assumed_in
-from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised
+from preflight.walk.outcomes import Exit, Fault, GaveUp, Outcome, Raise, Raised
 from preflight.walk.repeats import Repeats
 from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
@@ -49,6 +49,7 @@ from preflight.walk.values import (
 )
 
 if TYPE_CHECKING:
+    from preflight.walk.course import Course
     from preflight.walk.library.registry import Library
     from preflight.walk.modules import Modules
 
@@ -100,7 +101,11 @@ class Machine:
     #: places that a fault may come from: a name that only a library has, where the tree has one like it
     remarks: dict[tuple[str, str], Step] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
-    past: set[tuple[str, int, str]] = field(default_factory=set)
+    past: set[Fault] = field(default_factory=set)
+    #: the stage that is walked, which decides what becomes of its faults
+    course: Course | None = None
+    #: the function that a statement of an open frame calls, until it is entered
+    heading: Function | None = None
     #: functions that call themselves with what is not known, while it is found out what they change
     descending: list[Function] = field(default_factory=list)
     #: whether functions give a value, for those that were on the way of an exception

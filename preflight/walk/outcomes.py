@@ -72,12 +72,18 @@ class Exit:
         return frozenset(_QUOTED.findall(self.message or ""))
 
 
+#: where an exception comes from that is walked past: path, line, and ``raise`` or the attribute that is missing
+Fault = tuple[str, int, str]
+
+
 class Raised(Exception):
     """An exception of the walked program leaves; with several ``exits``, one of them does."""
 
     def __init__(self, exits: tuple[Exit, ...]) -> None:
         super().__init__()
         self.exits = exits
+        #: what the course of the stage made of it, once it was asked: the fault to walk past, or None for an end
+        self.course: tuple[Fault | None] | None = None
 
 
 class GaveUp(Exception):
@@ -249,8 +255,11 @@ def joined_delta(machine: Machine, arms: list[Arm], why: str) -> Delta:
             if key not in joined:
                 versions = [other.delta.get(key, (store, store.content, store.loose)) for other in arms]
                 content, loose = copied(versions[0][1]), versions[0][2]
+                seen = {(id(versions[0][1]), loose)}
                 for _store, content2, loose2 in versions[1:]:
-                    content, loose = join_contents(machine, content, loose, content2, loose2, why)
+                    if (id(content2), loose2) not in seen:
+                        seen.add((id(content2), loose2))
+                        content, loose = join_contents(machine, content, loose, content2, loose2, why)
                 joined[key] = (store, content, loose)
     return joined
 

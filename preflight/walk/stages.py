@@ -1,25 +1,21 @@
-"""The walk of a launch, stage by stage; a fault does not hide those behind it.
-
-A stage whose every way forward raises has a fault. It is then walked again past that fault (a raise is taken as not
-there, a missing attribute as not known), so that independent faults come out of one run. What is found in the same
-function behind a fault, or because of it, is not told.
-"""
+"""The walk of a launch, stage by stage; a fault does not hide those behind it (``preflight.walk.course``)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
+from preflight.walk.course import NOT_CONSTRUCTED, Course, found_in
 from preflight.walk.deep import run_deep
-from preflight.walk.entries import ENTRY, PATH, WORKERS, WithEntries
+from preflight.walk.entries import ENTRY, WORKERS, WithEntries
 from preflight.walk.files import Files
 from preflight.walk.loading import refused, suspects
 from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
-from preflight.walk.nearby import remarks_on
-from preflight.walk.outcomes import Exit, GaveUp, Raised
+from preflight.walk.outcomes import GaveUp, Raised
 from preflight.walk.remote import WithRemote
-from preflight.walk.result import WHOLE, Described, Found, Lacking, Scope, Stopped, Walk
+from preflight.walk.result import WHOLE, Described, Lacking, Scope, Stopped, Walk
+from preflight.walk.straight import head_for
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Const, Instance, OneOf, Perhaps, Place, Unknown, Value
@@ -30,20 +26,13 @@ if TYPE_CHECKING:
     from preflight.walk.assumptions import Assumptions
     from preflight.walk.given import Given
     from preflight.walk.modules import World
+    from preflight.walk.outcomes import Fault
     from preflight.walk.state import Segment
 
-#: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
-_OF_NAMES = ("NameError", "UnboundLocalError", "ImportError")
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
 _GUARDED = ("construct", "make_loader", "load_models")
-#: they are walked again at most so often, and with so many steps more than twice the first walk had
-MOST_GUARDED, _PAST_FAULT = 4, 50_000
-#: the open question of a model whose constructor did not come to its end
-NOT_CONSTRUCTED = "model-not-constructed"
 #: nothing of the launch is known behind it
 CONFIG_UNKNOWN = "walk-model-config-unknown"
-#: a stage is walked again at most so often
-MOST_FAULTS = 12
 
 
 def walk_launch(
@@ -103,86 +92,42 @@ class _Launch:
         result.steps = machine.steps
         return result
 
-    def _is_bound_nowhere(self, exit: Exit) -> bool:
-        """Whether a name is missing that no statement of its module binds, in whatever order they run."""
-        return exit.unbound is not None and self.machine.modules.world.lacks(*exit.unbound)
-
     def stage(self, name: str, arguments: list[Value]) -> Value | None:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
-        #: those that a fault was found in, and those that go on without the value that it kept from them
-        functions: set[tuple[str, str]] = set()
-        guarded, began = name in _GUARDED, machine.steps
-        for round in range(MOST_GUARDED if guarded else MOST_FAULTS):
+        machine.course = course = Course(machine, self.result, name, name in _GUARDED, self.missing)
+        passed: set[Fault] = set()
+        while True:
             machine.repeats.forget()
-            if guarded and round == 1:
-                # behind a fault much is not known, and a walk of what is not known is long
-                machine.allow(2 * (machine.steps - began) + _PAST_FAULT)
             segment, base = machine.state.open(), len(machine.state.pendings)
             try:
                 module = machine.modules.module(machine, ENTRY)
                 assert module is not None
-                return machine.call(machine.get(module, name), arguments)
+                entry = machine.get(module, name)
+                head_for(machine, entry)
+                return machine.call(entry, arguments)
             except Raised as raised:
                 self._undo(segment, base)
-                exit = decisive(raised)
-                if exit is None:
-                    place = raised.exits[0].place
-                    self._stop(name, "walk-unknown-raise", "it ends in an exception that is not known", place)
-                    return None
-                if exit.place.path == PATH:
-                    reason = f"this tree is entered another way: {exit.message}"
-                    if name == "construct":
-                        self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
-                    else:
-                        self._stop(name, "walk-entry-missing", reason, None)
-                    return None
-                if "/heterogeneity/" in exit.place.path:
-                    self._stop(name, "walk-per-layer-config", "this config differs from layer to layer", exit.place)
-                    return None
-                function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
-                if exit.cls is not None and exit.cls.name in _OF_NAMES:
-                    if function in functions:
-                        return None  # what the fault before it would have bound
-                    if not self._is_bound_nowhere(exit):
-                        self._stop(name, "walk-name-missing", exit.message or "a name is missing", exit.place)
-                        return None
-                follows = guarded and (
-                    (round > 0 and _of_none(exit))
-                    # sizes that one check refused are refused by every layer that is made of them
-                    or (name == "construct" and exit.missing is None and bool(self.result.found))
-                )
-                # a key that a check misses is missing for those behind it too
-                told = [found.exit.named for found in self.result.found if found.stage == name]
-                follows = follows or (bool(exit.named) and any(exit.named <= names for names in told))
-                if function not in functions and not follows and not self._again(exit):
-                    self.result.found.append(self._found(name, exit))
-                functions |= {function, *exit.waiting}
-                fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
-                if fault in machine.past:
-                    return None  # it is no raise and no missing attribute: there is no way past it
-                machine.past.add(fault)
+                fault = course.past(raised)
+                if fault is None or fault in passed:
+                    return None  # it is the stage's end, or there is no way past it
+                passed.add(fault)
             except GaveUp as gave_up:
                 self._undo(segment, base)
-                if guarded and round:
-                    return None  # what was to be said of the stage is said: it ends in a fault
-                self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
+                if not (course.guarded and course.faults):
+                    # else what was to be said of the stage is said: it ends in a fault
+                    self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
                 return None
             except RecursionError:
                 self._undo(segment, base)
                 self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
                 return None
             except Exception as error:
-                if not guarded:
+                if not course.guarded:
                     raise
                 self._undo(segment, base)
                 self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
                 return None
-        return None
-
-    def _found(self, stage: str, exit: Exit) -> Found:
-        remarks = remarks_on(exit, self.machine.remarks, classes_asked=stage == "configure")
-        return Found(stage, exit, tuple(self.machine.assumed.values()), remarks)
 
     def _construct(self, config: Instance) -> None:
         """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""
@@ -204,7 +149,7 @@ class _Launch:
         loader = self.stage("make_loader", [config])
         if loader is not None:
             exits = refused(machine, config, loader, model, config.content.get("model_config", NONE))
-            self.result.found += [self._found("load_weights", exit) for exit in exits[-1:]]
+            self.result.found += [found_in(machine, "load_weights", exit) for exit in exits[-1:]]
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
@@ -216,16 +161,6 @@ class _Launch:
         if isinstance(found, Unknown):
             reason = f"the model's config is not known: {found.reason}"
             self._stop("configure", CONFIG_UNKNOWN, reason, found.place)
-
-    def _again(self, exit: Exit) -> bool:
-        """Whether the same attribute was found missing from the same kind of object."""
-        if exit.missing is None or not isinstance(exit.missing[0], Instance):
-            return False
-        key = (exit.missing[0].cls.name, exit.missing[1])
-        if key in self.missing:
-            return True
-        self.missing.add(key)
-        return False
 
     def _demand(self, config: Instance, demanded: Sequence[str]) -> None:
         """Ask the model's config for the attributes that the user demands of it."""
@@ -319,12 +254,6 @@ def _values(machine: Machine, given: Given) -> dict[str, Value]:
     return values | {name: Unknown(reason) for name, reason in given.unknown.items()}
 
 
-def _of_none(exit: Exit) -> bool:
-    """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
-    owner = exit.missing[0] if exit.missing is not None else None
-    return isinstance(owner, Const) and owner.value is None
-
-
 def words(argv: Sequence[str]) -> list[Value]:
     """The words of a command line; a word behind a flag knows whose value it is."""
     made: list[Value] = []
@@ -337,12 +266,6 @@ def words(argv: Sequence[str]) -> list[Value]:
             origin = before if before.startswith("-") and "=" not in before else "command line"
         made.append(Const(word, origin))
     return made
-
-
-def decisive(raised: Raised) -> Exit | None:
-    """Of several ways out the one to tell: the last whose exception is known."""
-    known = [exit for exit in raised.exits if exit.cls is not None]
-    return known[-1] if known else None
 
 
 def _name(value: Value | None) -> str | None:

@@ -121,8 +121,10 @@ class State:
         """Remove the pending outcomes from index ``base`` on, each made relative to the start of ``segment``."""
         taken = self.pendings[base:]
         del self.pendings[base:]
+        #: the contents that several of them have are copied once, and told to be the same by being one object
+        copies: dict[int, Any] = {}
         for pending in taken:
-            self._rebase(pending, segment)
+            self._rebase(pending, segment, copies)
         return taken
 
     def _collapse(self, segment: Segment) -> None:
@@ -133,20 +135,23 @@ class State:
                 if entry[0].serial < outer.start:
                     outer.saved.setdefault(key, entry)
 
-    def _rebase(self, pending: Pending, segment: Segment) -> None:
+    def _rebase(self, pending: Pending, segment: Segment, copies: dict[int, Any]) -> None:
         """Add to the delta what was changed between the start of ``segment`` and the start of the pending's own."""
         low = self.segments.index(segment)
         high = self.segments.index(pending.segment)
         for index in range(low, high):
             for key, (store, _content, _loose) in self.segments[index].saved.items():
                 if key not in pending.delta:
-                    pending.delta[key] = self._as_of(store, high)
+                    content, loose = self._as_of(store, high)
+                    if id(content) not in copies:
+                        copies[id(content)] = copied(content)
+                    pending.delta[key] = (store, copies[id(content)], loose)
         pending.segment = segment
 
-    def _as_of(self, store: Store, high: int) -> tuple[Store, Any, str | None]:
-        """``store`` as it was when the segment at index ``high`` was opened."""
+    def _as_of(self, store: Store, high: int) -> tuple[Any, str | None]:
+        """The content of ``store``, and why it is loose, when the segment at index ``high`` was opened."""
         for later in self.segments[high:]:
             entry = later.saved.get(id(store))
             if entry is not None:
-                return store, copied(entry[1]), entry[2]
-        return store, copied(store.content), store.loose
+                return entry[1], entry[2]
+        return store.content, store.loose

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from preflight.walk import arithmetic, assigning, classes, subscripts, texts, tries
@@ -21,6 +22,7 @@ from preflight.walk.outcomes import (
     run_arm,
     settle,
 )
+from preflight.walk.straight import execute_open, is_open
 from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Class, Const, Function, Instance, OneOf, Perhaps, Unknown, Value
 
@@ -38,7 +40,10 @@ def execute(machine: Machine, body: list[ast.stmt]) -> Outcome:
         if handler is None:
             machine.doubt("walk-statement", f"{type(statement).__name__} is not modelled")
             continue
-        outcome = handler(machine, statement)
+        if frame.open and is_open(machine):
+            outcome = execute_open(machine, frame, statement, partial(handler, machine, statement))
+        else:
+            outcome = handler(machine, statement)
         if outcome is not NEXT:
             return outcome
     return NEXT
