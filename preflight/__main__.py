@@ -1,6 +1,6 @@
 """``python -m preflight``."""
 
-from preflight.cli import main
+from preflight.cli import command
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command()

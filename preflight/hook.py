@@ -23,10 +23,10 @@ _START = f"""\
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
 try:
-    from preflight.cli import main
+    from preflight.cli import command
 except ModuleNotFoundError as error:
     sys.exit({_NO_PREFLIGHT} if error.name == "preflight" else f"preflight: {{error}}")
-sys.exit(main())
+command()
 """
 _SCRIPT = """\
 #!/bin/sh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shutil
 import sys
@@ -58,7 +59,7 @@ def run_launch_command(arguments: argparse.Namespace) -> int:
     return run(
         arguments,
         command=launch_words(arguments) or (),
-        gate=lambda _: judge(arguments),
+        gate=lambda _: _judge_and_collect(arguments),
         stdout=sys.stdout,
         stderr=sys.stderr,
         environ=os.environ,
@@ -67,6 +68,13 @@ def run_launch_command(arguments: argparse.Namespace) -> int:
         width=terminal.width,
         progress=shows_progress(),
     )
+
+
+def _judge_and_collect(arguments: argparse.Namespace) -> int:
+    """``judge`` in a process that then watches a server for as long as it runs."""
+    code = judge(arguments)
+    gc.enable()
+    return code
 
 
 def judge(arguments: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ def check_releases(arguments: argparse.Namespace, settings: Settings) -> tuple[R
 
     Raises what a single check raises, for the first release that has it.
     """
+    import gc
     import os
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -27,7 +28,8 @@ def check_releases(arguments: argparse.Namespace, settings: Settings) -> tuple[R
     # The function of the command is a closure, which cannot go to another process, and is not needed there.
     plain = argparse.Namespace(**{key: value for key, value in vars(arguments).items() if key != "run"})
     workers = min(len(settings.vllm), os.cpu_count() or 1, _MOST)
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    # as in this process, see preflight.cli.command
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
         futures = [pool.submit(_check_one, plain, replace(settings, vllm=(release,))) for release in settings.vllm]
         try:
             return tuple(_results(futures))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 
@@ -14,6 +15,7 @@ def run_triage_command(arguments: argparse.Namespace) -> int:
     """Returns 0 when no failure was found, 1 when one was. Raises PreflightError for a log that cannot be read."""
     from preflight.triage.command import run
 
+    gc.enable()  # a log may be followed for hours
     terminal = terminal_of(sys.stdout)
     return run(
         arguments,

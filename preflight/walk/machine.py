@@ -104,6 +104,8 @@ class Machine:
     past: set[Fault] = field(default_factory=set)
     #: the stage that is walked, which decides what becomes of its faults
     course: Course | None = None
+    #: the open ``try`` statements that end in an exception whatever is raised inside, with the number of frames there
+    passing: list[tuple[int, ast.Try]] = field(default_factory=list)
     #: the function that a statement of an open frame calls, until it is entered
     heading: Function | None = None
     #: functions that call themselves with what is not known, while it is found out what they change

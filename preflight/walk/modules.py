@@ -201,10 +201,10 @@ class Modules:
     def outside(self, machine: Machine, frame: Frame) -> Iterator[None]:
         """Walk a piece of a module's body: no branch undoes it, and its objects are older than any arm."""
         state = machine.state
-        saved = (state.segments, state.pendings, state.tries, state.serial, machine.arm_ends)
+        saved = (state.segments, state.pendings, state.tries, state.passing, state.serial, machine.arm_ends)
         waiting = (state.suspended, state.lasting)
         state.suspended, state.lasting = [*state.suspended, *state.segments], {}
-        state.segments, state.pendings, state.tries, machine.arm_ends = [], [], 0, []
+        state.segments, state.pendings, state.tries, state.passing, machine.arm_ends = [], [], 0, 0, []
         if state.serial > 0:
             state.serial = self._early
         frames = machine.frames
@@ -213,7 +213,7 @@ class Modules:
             yield
         finally:
             self._early = serial = state.serial
-            state.segments, state.pendings, state.tries, state.serial, machine.arm_ends = saved
+            state.segments, state.pendings, state.tries, state.passing, state.serial, machine.arm_ends = saved
             if state.serial < 0:
                 state.serial = serial
             machine.frames = frames

@@ -200,7 +200,8 @@ class _Launch:
         state = self.machine.state
         state.drain(base, segment)
         state.take(segment)
-        state.tries = 0
+        state.tries = state.passing = 0
+        self.machine.passing.clear()
         self.machine.frames.clear()
         self.machine.arm_ends.clear()
 

@@ -54,6 +54,8 @@ class State:
     segments: list[Segment] = field(default_factory=list)
     pendings: list[Pending] = field(default_factory=list)
     tries: int = 0
+    #: how many of them are known to end in an exception whatever is raised inside
+    passing: int = 0
     #: the open arms of conditions that are not known
     arms: int = 0
     #: while a module's body is walked: the segments that wait outside of it, and the stores it changed

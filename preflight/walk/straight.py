@@ -1,24 +1,27 @@
 """Where an exception must be the end of the walked program as soon as it leaves a statement.
 
 That is so in a frame that the stage came to by plain calls alone (``Frame.open``): no code of the library stands
-between, no ``try`` that can catch is open, no condition that is not known, and no way out that waits. There the
-statement alone is walked again past the fault, on the state before it, and not the whole stage.
+between, no condition that is not known, no way out that waits, and no ``try`` whose handlers could end in anything but
+an exception. There the statement alone is walked again past the fault, on the state before it, and not the whole stage.
 """
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from preflight.walk.outcomes import Outcome, Raised
+from preflight.walk.outcomes import Exit, Outcome, Raise, Raised
+from preflight.walk.truth import Truth
 from preflight.walk.values import Bound, Function, Value
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable
 
     from preflight.walk.frames import Frame
     from preflight.walk.machine import Machine
     from preflight.walk.outcomes import Fault
+
+_LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 def head_for(machine: Machine, callee: Value) -> None:
@@ -31,7 +34,48 @@ def head_for(machine: Machine, callee: Value) -> None:
 def is_open(machine: Machine) -> bool:
     """Whether a raise here would be certain, if only plain calls led here."""
     state = machine.state
-    return machine.course is not None and not (state.tries or state.arms or state.pendings or state.suspended)
+    return (
+        machine.course is not None
+        and state.tries == state.passing
+        and not state.arms
+        and not state.suspended
+        and all(isinstance(pending.outcome, Raise) for pending in state.pendings)
+    )
+
+
+def lets_through(machine: Machine, node: ast.Try) -> bool:
+    """Whether a ``try`` in an open frame ends in an exception whatever is raised inside."""
+    return (
+        machine.frame.open
+        and is_open(machine)
+        and all(
+            isinstance(handler.body[-1], ast.Raise)
+            and not any(isinstance(inner, _LEAVES) for statement in handler.body for inner in ast.walk(statement))
+            for handler in node.handlers
+        )
+    )
+
+
+def _is_caught(machine: Machine, exits: tuple[Exit, ...]) -> bool:
+    """Whether a handler around may catch one of the exceptions, and go on with another."""
+    return any(_may_catch(machine, depth, node, exits) for depth, node in machine.passing)
+
+
+def _may_catch(machine: Machine, depth: int, node: ast.Try, exits: tuple[Exit, ...]) -> bool:
+    frames = machine.frames
+    frame = frames[depth - 1]
+    at = frame.node
+    machine.frames = frames[:depth]
+    try:
+        for handler in node.handlers:
+            wanted = machine.evaluate(handler.type) if handler.type is not None else None
+            if wanted is None or any(machine.catches(exit, wanted) is not Truth.NO for exit in exits):
+                return True
+    except Raised:
+        return True
+    finally:
+        machine.frames, frame.node = frames, at
+    return False
 
 
 def execute_open(machine: Machine, frame: Frame, statement: ast.stmt, run: Callable[[], Outcome]) -> Outcome:
@@ -40,19 +84,21 @@ def execute_open(machine: Machine, frame: Frame, statement: ast.stmt, run: Calla
     assert course is not None
     passed: set[Fault] = set()
     while True:
-        segment = state.open()
+        segment, base = state.open(), len(state.pendings)
         try:
             outcome = run()
         except Raised as raised:
-            state.drain(0, segment)
-            state.take(segment)
+            if _is_caught(machine, raised.exits):
+                raise
             fault = course.past(raised)
             if fault is None or fault in passed:
                 raise
+            state.drain(base, segment)
+            state.take(segment)
             passed.add(fault)
             machine.repeats.forget()
             frame.node = statement
             continue
-        if not state.pendings:
+        if len(state.pendings) == base:
             state.keep(segment)  # else it is kept with what waits, until the function ends
         return outcome

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk.classes import is_subclass, lookup
 from preflight.walk.outcomes import NEXT, Arm, Exit, Outcome, Raise, Raised, collect, run_arm, settle
+from preflight.walk.straight import lets_through
 from preflight.walk.truth import Truth
 from preflight.walk.values import Class, Const, External, Function, Instance, OneOf, Seq, Value
 
@@ -67,7 +68,9 @@ def guarded(
     state = machine.state
     base = len(state.pendings)
     kept = 1 if stops or state.tries else 0
+    passing = kept if not stops and state.tries == state.passing else 0
     state.tries += kept
+    state.passing += passing
     outcome: Outcome
     try:
         outcome = body()
@@ -75,6 +78,7 @@ def guarded(
         outcome = Raise(raised.exits)
     finally:
         state.tries -= kept
+        state.passing -= passing
     if len(state.pendings) == base:
         return _after(outcome, after)
     arms: list[Arm] = []
@@ -101,7 +105,11 @@ def _handled(machine: Machine, node: ast.Try) -> Outcome:
         return machine.execute(node.orelse) if outcome is NEXT else outcome
     state = machine.state
     base = len(state.pendings)
+    passing = lets_through(machine, node)
     state.tries += 1
+    if passing:
+        state.passing += 1
+        machine.passing.append((len(machine.frames), node))
     outcome: Outcome
     try:
         outcome = machine.execute(node.body)
@@ -109,6 +117,9 @@ def _handled(machine: Machine, node: ast.Try) -> Outcome:
         outcome = Raise(raised.exits)
     finally:
         state.tries -= 1
+        if passing:
+            state.passing -= 1
+            machine.passing.pop()
     if len(state.pendings) == base:
         return _after_body(machine, node, outcome)
     arms: list[Arm] = []
