@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from random import Random
 from types import CodeType
 from typing import Any
+from unittest.mock import patch
 
+from preflight.walk.assumptions import Assumptions
+from preflight.walk.files import Files
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library.registry import Library
-from preflight.walk.machine import Machine
+from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.outcomes import GaveUp, Raised
+from preflight.walk.stages import _Launch
 from preflight.walk.values import OneOf, Unknown, Value
 from preflight.walk.world import Texts
 
@@ -282,11 +286,13 @@ def compiled(text: str) -> CodeType:
 
 @dataclass(frozen=True)
 class Real:
-    """What CPython did: a value, or an exception's class name and line."""
+    """What CPython did: a value, or an exception's class name and line; ``chain``: that one, and those that were on
+    their way when it was raised."""
 
     value: Any = None
     error: str | None = None
     line: int = 0
+    chain: tuple[tuple[str, int], ...] = ()
 
 
 def run_real(text: str, arguments: tuple[Any, ...]) -> Real | None:
@@ -310,8 +316,13 @@ def run_real(text: str, arguments: tuple[Any, ...]) -> Real | None:
         return None
     except Exception as error:
         sys.settrace(old)
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "m.py"]
-        return Real(error=type(error).__name__, line=frames[-1].lineno or 0)
+        chain = []
+        link: BaseException | None = error
+        while link is not None:
+            frames = [frame for frame in traceback.extract_tb(link.__traceback__) if frame.filename == "m.py"]
+            chain.append((type(link).__name__, frames[-1].lineno or 0 if frames else 0))
+            link = link.__context__
+        return Real(None, *chain[0], tuple(chain))
     finally:
         sys.settrace(old)
     return Real(value=value)
@@ -345,6 +356,34 @@ def walk(text: str, arguments: tuple[Any, ...], unknown: tuple[bool, ...]) -> Wa
         )
     except GaveUp:
         return None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a stage told: its faults in their order, and whether it came to its end or stopped for another reason."""
+
+    faults: tuple[tuple[str | None, int], ...]
+    stopped: bool
+    steps: int
+
+
+def told_by_stage(
+    text: str, arguments: tuple[Any, ...], unknown: tuple[bool, ...], *, open_frames: bool = True
+) -> Told:
+    """Walk ``main`` as a stage of a launch is, past its faults; without ``open_frames`` all of it again each time."""
+    with (
+        patch("preflight.walk.entries.TEXT", f"from {NAME} import main\n"),
+        patch("preflight.walk.calls._OPEN", 12 if open_frames else 0),
+    ):
+        launch = _Launch(Texts({NAME: text}), Files(), Assumptions(), Limits())
+        values = [
+            Unknown("an input") if hidden else launch.machine.value(argument)
+            for argument, hidden in zip(arguments, unknown, strict=True)
+        ]
+        launch.stage("main", values)
+    found = launch.result.found
+    faults = tuple((one.exit.cls.name if one.exit.cls is not None else None, one.exit.place.line) for one in found)
+    return Told(faults, bool(launch.result.stopped), launch.machine.steps)
 
 
 def possible_values(walked: Walked) -> list[Any] | None:
