@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ class LazyPackages:
         data = self._program.loader.data(module.spec)
         if not isinstance(data, bytes) or _holds(data, name):
             return False
-        return not any(_holds(text, name) for _, text in self._texts(module.spec.folders))
+        return not any(_holds(text, name) for one in module.spec.folders for _, text in _texts(one, _files(one)))
 
     def refusal(self, module: Module, name: str) -> Resolution:
         """The answer for a name that the package does not show."""
@@ -131,14 +132,16 @@ class LazyPackages:
         """Every name that an ``__all__`` under the folder lists, with the files that do, relative to the folder."""
         found = self._exports.get(folder)
         if found is None:
-            found = self._program.loader.kept(folder, self._signature(folder))
+            files = _files(folder)
+            signature = _signature(files)
+            found = self._program.loader.kept(folder, signature)
             if found is None:
                 found = {}
-                for path, text in self._texts((folder,)):
+                for path, text in _texts(folder, files):
                     for names in _lists(text):
                         for name in _NAME.findall(names):
                             found.setdefault(name.decode(), []).append(path)
-                self._program.loader.keep(folder, self._signature(folder), found)
+                self._program.loader.keep(folder, signature, found)
             self._exports[folder] = found
         return found
 
@@ -154,22 +157,24 @@ class LazyPackages:
                 found.append(f"{parent}.{stem}")
         return found
 
-    def _signature(self, folder: str) -> str:
-        import hashlib
 
-        digest = hashlib.blake2b(digest_size=16)
-        for path in _files(folder):
+def _signature(files: Iterable[str]) -> str:
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    for path in files:
+        with suppress(OSError):  # it has gone since
             status = os.stat(path)  # noqa: PTH116 - no Path for each of 2,000 files
             digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-        return digest.hexdigest()
+    return digest.hexdigest()
 
-    def _texts(self, folders: Iterable[str]) -> Iterable[tuple[str, bytes]]:
-        for folder in folders:
-            for path in _files(folder):
-                try:
-                    yield path[len(folder) :].strip(os.sep).replace(os.sep, "/"), read_bytes(path)
-                except OSError:
-                    continue
+
+def _texts(folder: str, files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    for path in files:
+        try:
+            yield path[len(folder) :].strip(os.sep).replace(os.sep, "/"), read_bytes(path)
+        except OSError:
+            continue
 
 
 def _files(folder: str) -> list[str]:
