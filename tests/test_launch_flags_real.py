@@ -42,10 +42,13 @@ def _program(version: str) -> Program:
 @lru_cache(maxsize=1)
 def _reading(version: str) -> CommandReading:
     """The reading of ``vllm serve M``, which other words can be put to."""
-    program = _program(version)
+    return _read(_program(version), lean=False)
+
+
+def _read(program: Program, *, lean: bool) -> CommandReading:
     module, function = console_script(program.tree)
     return read_command(
-        ProgramSource(program), ["serve", "M"], module=module, function=function, program="vllm", environ={}
+        ProgramSource(program), ["serve", "M"], module=module, function=function, program="vllm", environ={}, lean=lean
     )
 
 
@@ -59,6 +62,20 @@ def _launch(version: str, *words: str, **options) -> Launch:
 def _said(parsed: Parsed) -> list[str]:
     assert parsed.match is not None, parsed.trouble
     return [*(refusal.text for refusal in parsed.match.refusals), *(one.message for one in parsed.invalid)]
+
+
+@pytest.mark.parametrize("version", _RELEASES)
+def test_the_parser_is_the_same_when_those_of_other_subcommands_are_left(version: str):
+    whole, lean = _reading(version), _read(_program(version), lean=True)
+    assert lean.parsed.trouble is None
+    assert lean.parsed.parser.gaps == []
+    described = [
+        [(one.name, one.options, one.action, one.dest, one.path, one.line) for one in reading.parsed.parser.arguments]
+        for reading in (whole, lean)
+    ]
+    assert described[0] == described[1]
+    assert lean.parsed.defaults.keys() == whole.parsed.defaults.keys()
+    assert lean.run.steps < whole.run.steps
 
 
 @pytest.mark.parametrize("version", _RELEASES)

@@ -123,6 +123,20 @@ def main(a, b):
         return 1
     raise ValueError("only if not b")
 """,
+    "a raise behind one in the same statement": """
+def main(a, b):
+    if a:
+        for c in b:
+            return 1
+        raise ValueError("only if there is none in b")
+""",
+    "a raise in a loop that may be over": """
+def main(a, b):
+    for c in (1, 2):
+        if b:
+            break
+        raise ValueError("only if not b")
+""",
     "a raise in a generator that nobody asks on": """
 def parts():
     yield 1

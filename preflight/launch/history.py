@@ -90,6 +90,12 @@ def _options(folder: Path, path: tuple[str, ...]) -> frozenset[str]:
     """The options of a subcommand in a released tree; none if its parser cannot be read."""
     module, function = CONSOLE_SCRIPT
     parsed = read_command(
-        FolderSource(folder), [*path, "MODEL"], module=module, function=function, program="vllm", environ={}
+        FolderSource(folder),
+        [*path, "MODEL"],
+        module=module,
+        function=function,
+        program="vllm",
+        environ={},
+        lean=True,
     ).parsed
     return frozenset(parsed.parser.by_option()) if parsed.parser is not None else frozenset()

@@ -132,20 +132,30 @@ def _read(
     given = {item.name: item.value for item in (*command.environment, *commands.given)}
     known = {name: value for name, value in given.items() if not is_open(value)}
     opened = tuple(name for name, value in given.items() if is_open(value))
-    files = _ConfigFiles(request, command.arguments)
     module, function = (command.module, None) if command.module is not None else console_script(tree)
-    parsed = read_command(
-        source,
-        list(command.arguments),
-        module=module,
-        function=function,
-        program="vllm" if command.module is None else "__main__.py",
-        environ=known,
-        open_environ=opened,
-        python=program.platform.python,
-        platform=program.platforms.accelerator,
-        open_text=files.open,
-    ).parsed
+
+    def read(*, lean: bool) -> tuple[Parsed, _ConfigFiles]:
+        files = _ConfigFiles(request, command.arguments)
+        reading = read_command(
+            source,
+            list(command.arguments),
+            module=module,
+            function=function,
+            program="vllm" if command.module is None else "__main__.py",
+            environ=known,
+            open_environ=opened,
+            python=program.platform.python,
+            platform=program.platforms.accelerator,
+            open_text=files.open,
+            lean=lean,
+        )
+        return reading.parsed, files
+
+    # a patch may break the parser of any subcommand; the release's own are known to be made
+    as_released = tree.reference is not None and not tree.facts.patched and not tree.outside
+    parsed, files = read(lean=as_released)
+    if as_released and (parsed.match is None or parsed.refused):
+        parsed, files = read(lean=False)  # what is refused here another subcommand may have
     undecided = [*_unresolved(command.arguments), *_troubles(parsed, command, files)]
     undecided.extend(
         _doubt(f"{readable(item.value)} of the environment variable {item.name} is not told by the launch", item.origin)

@@ -87,11 +87,13 @@ def read_command(
     python: tuple[int, int] = (3, 12),
     platform: str | None = "cuda",
     open_text: Callable[[str], str | None] | None = None,
+    lean: bool = False,
 ) -> CommandReading:
     """Follow a command. ``function`` of ``module`` is the console script's; None runs the module as ``__main__``.
 
     ``environ`` are the variables that the launch sets, ``open_environ`` those that it sets to what is not known;
-    ``open_text`` gives the text of a file that the launch names.
+    ``open_text`` gives the text of a file that the launch names. ``lean``: the code is a release's own, whose other
+    subcommands need not be read to know that their parsers can be made.
     """
     variables: dict[str, Object] = {**environ, **{name: Unknown(f"the variable {name}") for name in open_environ}}
     run = Run(
@@ -102,6 +104,7 @@ def read_command(
         module if function is None else None,
         open_text,
         note_escape,
+        lean=lean,
     )
     run.assumed[CURRENT] = lambda run: current_platform(run, platform)
     return CommandReading(run, module, function)

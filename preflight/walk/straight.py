@@ -39,8 +39,13 @@ def is_open(machine: Machine) -> bool:
         and state.tries == state.passing
         and not state.arms
         and not state.suspended
-        and all(isinstance(pending.outcome, Raise) for pending in state.pendings)
+        and not _ways_out(machine)
     )
+
+
+def _ways_out(machine: Machine) -> bool:
+    """Whether a return, or the end of a loop or of a round, waits beside what is walked."""
+    return any(not isinstance(pending.outcome, Raise) for pending in machine.state.pendings)
 
 
 def lets_through(machine: Machine, node: ast.Try) -> bool:
@@ -88,8 +93,8 @@ def execute_open(machine: Machine, frame: Frame, statement: ast.stmt, run: Calla
         try:
             outcome = run()
         except Raised as raised:
-            if _is_caught(machine, raised.exits):
-                raise
+            if _ways_out(machine) or _is_caught(machine, raised.exits):
+                raise  # the function, the loop or the handler goes on in its way
             fault = course.past(raised)
             if fault is None or fault in passed:
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from preflight.launch.arguments import Argument, Commands, Parser
@@ -128,6 +128,15 @@ def builder_of(value: Object) -> Builder | None:
     return native.builder if isinstance(native, (Group, Subparsers)) else None
 
 
+def idle_among(run: Run, values: Iterable[Object]) -> Object:
+    """The first of ``values`` that is the parser of a subcommand which is not read; None if there is none."""
+    for value in values:
+        builder = builder_of(value)
+        if builder is not None and id(builder) in run.idle:
+            return value
+    return None
+
+
 def note_escape(value: Object, reader: str) -> None:
     """``value`` was handed to code that is not read: if it is a parser, it may have more arguments than we know."""
     builder = builder_of(value)
@@ -213,14 +222,19 @@ def _add_parser(run: Run, holder: Subparsers, *args: Object, **options: Object) 
     aliases = options.pop("aliases", ())
     deprecated = options.pop("deprecated", None)
     del deprecated
+    if id(outer) in run.idle:
+        return outer.instance or outer
     options.setdefault("prog", f"{outer.parser.prog} {name}".strip())
     made = call(run, outer.made_by, [], options) if outer.made_by is not None else _new_parser(run, **options)
     builder = builder_of(made)
     if builder is None:
         outer.parser.gaps.append(f"the parser of {name} cannot be read")
         return made
-    for alias in (name, *(aliases if isinstance(aliases, (list, tuple)) else ())):
+    named = [name, *(aliases if isinstance(aliases, (list, tuple)) else ())]
+    for alias in named:
         holder.commands.parsers[alias] = builder.parser
+    if run.lean and not any(alias in run.argv for alias in named):
+        run.idle[id(builder)] = builder
     return made
 
 
@@ -262,6 +276,8 @@ def _add_argument(run: Run, holder: Object, *names: Object, **options: Object) -
     native = holder.native if isinstance(holder, Instance) else holder
     group = native if isinstance(native, Group) else None
     parser = builder.parser
+    if id(builder) in run.idle:
+        return holder
     where = place(run)
     if any(not isinstance(name, str) for name in names) or ("**" in options and not names):
         parser.gaps.append(f"{where[0]} line {where[1]} adds an argument whose name is not known")
