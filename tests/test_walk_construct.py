@@ -13,6 +13,7 @@ from preflight.cli import main
 from preflight.program import FactsCache, Program
 from preflight.walk.built import BuiltParameter, modules_of
 from preflight.walk.lending import stored_by
+from preflight.walk.world import ProgramWorld
 from tests.construct_cases import build, judged
 from tests.programs import tree_of as tree_in
 from tests.renamed_reads import outcomes
@@ -367,3 +368,39 @@ def saved(model):
     assert stored("computing", "save") is None
     assert stored("called", "saved") is None
     assert stored("nowhere", "Tower") is None
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "lacking"),
+    [
+        ("transformers.models.toy", "OtherConfig", True),
+        ("transformers.models.toy", "ToyConfig", False),
+        ("transformers.models.toy", "configuration_toy", False),
+        # what lies in a file that is no package may have been made by anything
+        ("transformers.models.toy.configuration_toy", "OtherConfig", False),
+        ("torch", "OtherConfig", False),
+    ],
+)
+def test_a_package_of_transformers_that_lacks_a_name(module: str, name: str, lacking: bool, tmp_path: Path) -> None:
+    """A model type may have the config class of another: its own package is asked for that first."""
+    lazy = """
+from typing import TYPE_CHECKING
+
+from ...utils import _LazyModule
+
+if TYPE_CHECKING:
+    from .configuration_toy import *
+else:
+    import sys
+
+    sys.modules[__name__] = _LazyModule(__name__)
+"""
+    files = {
+        "transformers/__init__.py": "",
+        "transformers/utils/__init__.py": "class _LazyModule:\n    def __getattr__(self, name):\n        return self.of[name]\n",
+        "transformers/models/__init__.py": "",
+        "transformers/models/toy/__init__.py": lazy,
+        "transformers/models/toy/configuration_toy.py": "__all__ = ['ToyConfig']\n\n\nclass ToyConfig:\n    pass\n",
+    }
+    program = Program(tree_in(tmp_path, files), FactsCache(None))
+    assert ProgramWorld(program).lacks(module, name) is lacking

@@ -88,12 +88,14 @@ class ProgramWorld:
         return None if kind is ModuleKind.UNKNOWN else kind is not ModuleKind.ABSENT
 
     def lacks(self, module: str, name: str) -> bool:
-        """A name that transformers, or a module of the tree, surely does not have."""
+        """A name that a package of transformers, or a module of the tree, surely does not have."""
         from preflight.program import Truth
 
-        known = module == "transformers" or (
-            module.partition(".")[0] == "vllm" and self._program.module(module).has_source
-        )
+        head = module.partition(".")[0]
+        if head not in ("vllm", "transformers"):
+            return False
+        asked = self._program.module(module)
+        known = asked.has_source and (head == "vllm" or asked.spec.is_package)
         return known and self._program.resolve(module, name).exists is Truth.NO
 
     def home(self, module: str, name: str) -> tuple[str, str] | None:
