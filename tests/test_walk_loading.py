@@ -8,6 +8,14 @@ from typing import Any
 import pytest
 from minilaunch import ENGINE, check_launch, engine
 
+from preflight.walk.files import FILE, FOLDER, Files
+from preflight.walk.library.registry import Library
+from preflight.walk.machine import Machine
+from preflight.walk.modules import Modules
+from preflight.walk.outcomes import Raised
+from preflight.walk.values import Builtin, Const
+from preflight.walk.world import Texts
+
 MODEL = "vllm/model_executor/models/toy.py"
 LOADERS = "vllm/model_executor/model_loader/__init__.py"
 RUNNER = "vllm/v1/worker/gpu_model_runner.py"
@@ -249,3 +257,24 @@ class GPUModelRunner:
     ]
     (tmp_path / "other").mkdir()
     assert found(tmp_path / "other", capsys, body, target="Model", draft="Model", patch=patch) == []
+
+
+def test_a_folder_may_say_what_its_model_is_without_config_json() -> None:
+    """transformers looks for a config.json, and takes it that a folder has none; of any other file it does not."""
+    library = Library()
+    library.files = Files()
+    library.files.add("/model", FOLDER)
+    library.files.add("/model/params.json", FILE)
+    machine = Machine(Modules(Texts({})), library)
+    cached_file = library.external(machine, "transformers.utils.cached_file")
+    assert isinstance(cached_file, Builtin)
+
+    def given(folder: str, name: str) -> Any:
+        found = cached_file.run(machine, [Const(folder), Const(name)], {})
+        assert isinstance(found, Const)
+        return found.value
+
+    assert given("/model", "params.json") == "/model/params.json"
+    assert given("/model", "config.json") is None
+    with pytest.raises(Raised):
+        given("/model", "tokenizer.json")
