@@ -221,6 +221,15 @@ def test_a_read_for_every_weight_is_one_for_any(tmp_path: Path, capsys: Any) -> 
     assert found(tmp_path / "other", capsys, body) == []
 
 
+def test_a_read_for_every_weight_that_is_not_left_out(tmp_path: Path, capsys: Any) -> None:
+    skipping = "for name, weight in weights:\n            if '{}' in name:\n                continue\n"
+    read = "            found.add(self.fused)"
+    body = skipping.format("rotary") + read
+    assert found(tmp_path, capsys, body) == [("PF401", MODEL, line_of("found.add(self.fused)", body))]
+    (tmp_path / "other").mkdir()
+    assert found(tmp_path / "other", capsys, skipping.format("layers.0.") + read) == []
+
+
 def test_a_child_that_is_left_out_loads_nothing(tmp_path: Path, capsys: Any) -> None:
     text = TOY.replace("AutoWeightsLoader(self)", "AutoWeightsLoader(self, skip_prefixes=['model.'])")
     text = text.replace("BODY", "found.add(self.fused)").replace("OWN", "pass").replace("TARGET", "Own")

@@ -3,8 +3,9 @@
 A class that makes itself without its base's ``__init__`` and inherits the base's ``load_weights`` fails only there,
 after all weights were read. Of most models a look at their methods finds no such name, and nothing is walked. Of the
 others the loader's own ``load_weights`` is, with a budget of its own: the weights are one pair of which nothing is
-known, and of the modules that a loader by names leads to, only the one is entered that alone holds layers: a checkpoint
-without any weight for it is none.
+known, or, where some weights are left out, one by the name of a parameter, of several in turn. Of the modules that a
+loader by names leads to, only the one is entered that alone holds layers: a checkpoint without any weight for it is
+none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
-from preflight.walk.built import children_of, is_kind
+from preflight.walk.built import children_of, is_kind, modules_of
 from preflight.walk.classes import lookup
 from preflight.walk.entries import ENTRY
 from preflight.walk.outcomes import NEXT, Exit, Outcome, Raise, Raised, Return, run_arm
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 METHOD = "load_weights"
 #: so many pieces of code are walked of it
 _STEPS = 40_000
+#: the parameters whose names are tried, by where they stand among all: if each fails, every weight does
+_TRIED = (0.0, 0.5, 1.0)
 #: so many modules are looked at; no model has more
 _MOST = 100_000
 _NO_NAMES: frozenset[str] = frozenset()
@@ -43,8 +46,31 @@ def refused(machine: Machine, config: Value, loader: Value, model: Value, model_
     given = stored_names(loader.cls) if wanting else None
     if given is None:
         return ()
+    known = machine.library.weight
+    try:
+        for tried in ((None,), _TRIED):
+            places: set[tuple[str, int]] = set()
+            exits: tuple[Exit, ...] = ()
+            for machine.library.weight in tried:
+                exits = _missing(machine, [config, loader, model, model_config], wanting, given)
+                places |= {(exit.place.path, exit.place.line) for exit in exits}
+                if len(places) != 1:
+                    break
+            else:
+                return exits
+    finally:
+        machine.library.weight = known
+    return ()
+
+
+def _missing(
+    machine: Machine, arguments: list[Value], wanting: dict[int, frozenset[str]], given: frozenset[str]
+) -> tuple[Exit, ...]:
+    """Those exits of a loading that lack what is ``wanting``, and what the loader does not give; none if there is
+    another way out.
+    """
     # what may be raised on the way, and is not known, ends the launch just so
-    exits = tuple(exit for exit in _walk(machine, [config, loader, model, model_config]) if exit.cls is not None)
+    exits = tuple(exit for exit in _walk(machine, arguments) if exit.cls is not None)
     for exit in exits:
         module, name = exit.missing if exit.missing is not None else (None, "")
         if name in given or name not in wanting.get(id(module), _NO_NAMES):
@@ -148,8 +174,20 @@ def _own_reads(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def all_weights(machine: Machine, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-    """The weights of a checkpoint: at least one, by a name that is not known."""
-    name = machine.unknown("the name of a weight", cls=machine.natives.str, truthy=True)
+    """The weights of a checkpoint for the model that is given: at least one, by a name that is not known, or by that of
+    the parameter which is tried.
+    """
+    model = next((one for one in arguments if isinstance(one, Instance) and is_kind(one.cls, "Module")), None)
+    tried = machine.library.weight
+    name: Value = machine.unknown("the name of a weight", cls=machine.natives.str, truthy=True)
+    if tried is not None and model is not None:
+        names = [
+            f"{module.name}.{parameter.name}" if module.name else parameter.name
+            for module in modules_of(model)
+            for parameter in module.parameters
+            if not parameter.buffer
+        ]
+        name = Const(names[round(tried * (len(names) - 1))]) if names else name
     return machine.list([machine.tuple([name, machine.unknown("a weight of the checkpoint")])])
 
 
@@ -164,7 +202,7 @@ def by_names(machine: Machine, arguments: list[Value], keywords: dict[str, Value
             module = _backbone(module, skipped)
             method = attributes.find(machine, module, METHOD) if module is not None else None
             if method is not None:
-                machine.call(method, [all_weights(machine, [], {})])
+                machine.call(method, [all_weights(machine, [module], {})])
                 break
     return machine.unknown("the names of the weights that were loaded")
 

@@ -157,6 +157,8 @@ class Library:
         self.groups: dict[str, int] = {}
         #: once the target was built: its config; a model of any other, such as a drafter, is built when it is loaded
         self.target: Value | None = None
+        #: while weights are loaded: where the parameter stands among all whose weight it is; None for one not known
+        self.weight: float | None = None
         #: bytes of the machine's memory
         self.cpu_memory: int | None = None
         #: the Python that will run vLLM
