@@ -151,14 +151,20 @@ def _read_by_loading(cls: Class) -> frozenset[str]:
                 elif read not in done:
                     done.add(read)
                     todo.append(read)
-            if not _hands_on(value.node, name):
+            if not _hands_on(value.node, name, cls):
                 break
     return frozenset(found)
 
 
-def _hands_on(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Whether a method may call that of a base, by ``super()`` or by the base's name."""
-    return any(isinstance(inner, ast.Attribute) and inner.attr == name for inner in ast.walk(node))
+def _hands_on(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str, cls: Class) -> bool:
+    """Whether a method calls that of a base, by ``super()`` or by the base's name."""
+    bases = {base.name for base in cls.mro} | {"super"}
+    for inner in ast.walk(node):
+        owner = inner.value if isinstance(inner, ast.Attribute) and inner.attr == name else None
+        owner = owner.func if isinstance(owner, ast.Call) else owner
+        if isinstance(owner, ast.Name) and owner.id in bases:
+            return True
+    return False
 
 
 def _own_reads(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
