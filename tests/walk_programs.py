@@ -286,13 +286,11 @@ def compiled(text: str) -> CodeType:
 
 @dataclass(frozen=True)
 class Real:
-    """What CPython did: a value, or an exception's class name and line; ``chain``: that one, and those that were on
-    their way when it was raised."""
+    """What CPython did: a value, or an exception's class name and line."""
 
     value: Any = None
     error: str | None = None
     line: int = 0
-    chain: tuple[tuple[str, int], ...] = ()
 
 
 def run_real(text: str, arguments: tuple[Any, ...]) -> Real | None:
@@ -316,13 +314,8 @@ def run_real(text: str, arguments: tuple[Any, ...]) -> Real | None:
         return None
     except Exception as error:
         sys.settrace(old)
-        chain = []
-        link: BaseException | None = error
-        while link is not None:
-            frames = [frame for frame in traceback.extract_tb(link.__traceback__) if frame.filename == "m.py"]
-            chain.append((type(link).__name__, frames[-1].lineno or 0 if frames else 0))
-            link = link.__context__
-        return Real(None, *chain[0], tuple(chain))
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "m.py"]
+        return Real(error=type(error).__name__, line=frames[-1].lineno or 0)
     finally:
         sys.settrace(old)
     return Real(value=value)

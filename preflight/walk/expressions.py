@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from preflight.walk import arithmetic, comparison, operands, subscripts, texts
+from preflight.walk import (
+    arithmetic,
+    comprehensions,
+    conditionals,
+    formatting,
+    operands,
+    subscripts,
+)
 from preflight.walk.calls import REST, Spread
-from preflight.walk.derived import Derived, derive
-from preflight.walk.frames import Frame, Scope, scan
-from preflight.walk.generators import Unclear
-from preflight.walk.outcomes import Outcome, Return, run_arm, settle
+from preflight.walk.frames import Frame
 from preflight.walk.straight import head_for
-from preflight.walk.truth import Truth
 from preflight.walk.values import (
     FALSE,
     NONE,
@@ -25,7 +28,6 @@ from preflight.walk.values import (
     OneOf,
     Perhaps,
     Store,
-    Stream,
     Super,
     Unknown,
     Value,
@@ -317,85 +319,6 @@ def make_super(machine: Machine, after: Class, receiver: Value | None) -> Value:
     return machine.unknown("what super() is bound to is not known")
 
 
-# --- conditions ---
-
-
-def _boolop(machine: Machine, node: ast.BoolOp) -> Value:
-    return _bool_from(machine, node, 0)
-
-
-def _bool_from(machine: Machine, node: ast.BoolOp, index: int) -> Value:
-    value = machine.evaluate(node.values[index])
-    if index == len(node.values) - 1:
-        return value
-    stops_on = Truth.NO if isinstance(node.op, ast.And) else Truth.YES
-    truth = machine.truth(value)
-    if truth is stops_on:
-        return value
-    if truth is not Truth.MAYBE:
-        return _bool_from(machine, node, index + 1)
-    from preflight.walk import narrowing
-
-    def rest() -> Outcome:
-        narrowing.narrow(machine, node.values[index], isinstance(node.op, ast.And))
-        return Return(_bool_from(machine, node, index + 1))
-
-    stopped: Value = value
-    if isinstance(value, OneOf):
-        kept = [option for option in value.options if machine.truth(option) is not stops_on.negated()]
-        stopped = kept[0] if len(kept) == 1 else OneOf(tuple(kept))
-    elif isinstance(value, Unknown):
-        if value.cls is machine.natives.bool:
-            stopped = FALSE if stops_on is Truth.NO else TRUE
-        else:
-            stopped = Unknown(value.reason, value.place, truthy=stops_on is Truth.YES, cls=value.cls)
-    arms = [*run_arm(machine, lambda: Return(stopped)), *run_arm(machine, rest)]
-    outcome = settle(machine, arms, operands.why(machine) if not isinstance(value, Unknown) else value.reason)
-    assert isinstance(outcome, Return)
-    return outcome.value
-
-
-def _ifexp(machine: Machine, node: ast.IfExp) -> Value:
-    test = machine.evaluate(node.test)
-    truth = machine.truth(test)
-    if truth is not Truth.MAYBE:
-        return machine.evaluate(node.body if truth is Truth.YES else node.orelse)
-    from preflight.walk import narrowing
-
-    def arm(wanted: bool) -> Outcome:
-        narrowing.narrow(machine, node.test, wanted)
-        return Return(machine.evaluate(node.body if wanted else node.orelse))
-
-    arms = [*run_arm(machine, lambda: arm(True)), *run_arm(machine, lambda: arm(False))]
-    outcome = settle(machine, arms, operands.why(machine))
-    assert isinstance(outcome, Return)
-    return outcome.value
-
-
-def _compare(machine: Machine, node: ast.Compare) -> Value:
-    return _compare_from(machine, node, machine.evaluate(node.left), 0)
-
-
-def _compare_from(machine: Machine, node: ast.Compare, left: Value, index: int) -> Value:
-    right = machine.evaluate(node.comparators[index])
-    machine.frame.node = node
-    result = comparison.compare(machine, node.ops[index], left, right)
-    if index == len(node.ops) - 1:
-        return result
-    truth = machine.truth(result)
-    if truth is Truth.NO:
-        return result
-    if truth is Truth.YES:
-        return _compare_from(machine, node, right, index + 1)
-    arms = [
-        *run_arm(machine, lambda: Return(FALSE)),
-        *run_arm(machine, lambda: Return(_compare_from(machine, node, right, index + 1))),
-    ]
-    outcome = settle(machine, arms, operands.why(machine))
-    assert isinstance(outcome, Return)
-    return outcome.value
-
-
 def _binary(machine: Machine, node: ast.BinOp) -> Value:
     left = machine.evaluate(node.left)
     right = machine.evaluate(node.right)
@@ -423,203 +346,6 @@ def _lambda(machine: Machine, node: ast.Lambda) -> Value:
     return make_function(machine, node, "<lambda>")
 
 
-# --- text ---
-
-
-def _joined(machine: Machine, node: ast.JoinedStr) -> Value:
-    parts: list[str] = []
-    derived: list[tuple[int, Derived]] = []
-    sure = True
-    for part in node.values:
-        if isinstance(part, ast.Constant):
-            parts.append(str(part.value))
-            continue
-        assert isinstance(part, ast.FormattedValue)
-        made = _formatted_text(machine, part)
-        if made is None:
-            sure = False
-            parts.append("{" + ast.unparse(part.value) + "}")
-        elif isinstance(made, Derived):
-            derived.append((len(parts), made))
-            parts.append(made.raw)
-        else:
-            parts.append(made)
-    text = "".join(parts)
-    if sure and derived:
-        places = [place for place, _part in derived]
-
-        def join(*texts: str) -> str:
-            filled = list(parts)
-            for place, inner in zip(places, texts, strict=True):
-                filled[place] = inner
-            return "".join(filled)
-
-        return derive(machine, text, join, tuple(part for _place, part in derived))
-    if sure:
-        return Const(text)
-    unknown = machine.unknown(
-        "a text with a part that is not known",
-        cls=machine.natives.str,
-        truthy=True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None,
-    )
-    unknown.text = text
-    return unknown
-
-
-def _formatted_text(machine: Machine, part: ast.FormattedValue) -> str | Derived | None:
-    value = machine.evaluate(part.value)
-    if isinstance(value, Derived) and part.conversion in (-1, 115) and part.format_spec is None:
-        if isinstance(value.raw, str):
-            return value
-        made = derive(machine, str(value.raw), str, (value,))
-        return made if isinstance(made, Derived) else str(value.value)
-    specification = ""
-    if part.format_spec is not None:
-        made = machine.evaluate(part.format_spec)
-        if not isinstance(made, Const):
-            return None
-        specification = made.value
-    machine.frame.node = part.value
-    if part.conversion in (-1, 115) and isinstance(value, Const) and not specification:
-        return str(value.value)
-    if part.conversion in (114, 97):
-        return texts.text(machine, value, quoted=True)
-    if specification:
-        host = value.payload if isinstance(value, Instance) and value.payload is not None else value
-        if not isinstance(host, Const):
-            return None
-        try:
-            return format(host.value, specification)
-        except (TypeError, ValueError) as error:
-            machine.fail(type(error).__name__, str(error))
-    return texts.text(machine, value)
-
-
-def _formatted(machine: Machine, node: ast.FormattedValue) -> Value:
-    made = _formatted_text(machine, node)
-    if isinstance(made, Derived):
-        return made
-    return Const(made) if made is not None else machine.unknown("a text that is not known", cls=machine.natives.str)
-
-
-# --- comprehensions ---
-
-
-def _inner_frame(machine: Machine, generators: list[ast.comprehension]) -> Frame:
-    outer = machine.frame
-    scope = Scope()
-    for generator in generators:
-        scope.bound |= scan([ast.Assign(targets=[generator.target], value=ast.Constant(None))]).bound
-    frame = Frame("comprehension", outer.name, outer.module, outer, scope, machine.state.fresh())
-    frame.owner = outer.owner
-    frame.node = outer.node
-    return frame
-
-
-def _rounds(
-    machine: Machine, frame: Frame, generators: list[ast.comprehension], source: Value, index: int = 0
-) -> Iterator[None]:
-    """Runs through the nested ``for`` and ``if`` of a comprehension; the names are bound in ``frame`` at each stop."""
-    generator = generators[index]
-    if generator.is_async:
-        raise Unclear("an asynchronous comprehension")
-    for item in machine.iterate(source):
-        machine.step()
-        machine.store(generator.target, item)
-        accepted = True
-        for test in generator.ifs:
-            truth = machine.truth(machine.evaluate(test))
-            if truth is Truth.MAYBE:
-                raise Unclear("a condition of a comprehension is not known")
-            if truth is Truth.NO:
-                accepted = False
-                break
-        if not accepted:
-            continue
-        if index + 1 < len(generators):
-            yield from _rounds(machine, frame, generators, machine.evaluate(generators[index + 1].iter), index + 1)
-        else:
-            yield None
-
-
-def _collect(machine: Machine, node: ast.ListComp | ast.SetComp | ast.DictComp, take: Callable[[], None]) -> str | None:
-    """Run a comprehension, ``take`` at each stop; why it is not known, where it is not."""
-    source = machine.evaluate(node.generators[0].iter)
-    frame = _inner_frame(machine, node.generators)
-    machine.frames.append(frame)
-    count = 0
-    try:
-        for _ in _rounds(machine, frame, node.generators, source):
-            take()
-            count += 1
-            if count > machine.limits.size or machine.spent():
-                return "a comprehension was not walked to its end"
-        return None
-    except Unclear as unclear:
-        return str(unclear)
-    finally:
-        machine.frames.pop()
-        machine.frame.node = node
-
-
-def _listcomp(machine: Machine, node: ast.ListComp) -> Value:
-    items: list[Value] = []
-    reason = _collect(machine, node, lambda: items.append(machine.evaluate(node.elt)))
-    made = machine.list([] if reason else items)
-    if reason:
-        machine.may_raise(reason)
-        made.loose = reason
-    return made
-
-
-def _setcomp(machine: Machine, node: ast.SetComp) -> Value:
-    items: list[Value] = []
-    reason = _collect(machine, node, lambda: items.append(machine.evaluate(node.elt)))
-    made = machine.set(items)
-    if reason and isinstance(made, Store):
-        machine.may_raise(reason)
-        made.loose = reason
-    return made
-
-
-def _dictcomp(machine: Machine, node: ast.DictComp) -> Value:
-    made = machine.dict([])
-
-    def take() -> None:
-        key = machine.evaluate(node.key)
-        subscripts.store_item(machine, made, key, machine.evaluate(node.value))
-
-    reason = _collect(machine, node, take)
-    if reason:
-        machine.may_raise(reason)
-        made.content = {}
-        made.loose = reason
-    return made
-
-
-def _genexp(machine: Machine, node: ast.GeneratorExp) -> Value:
-    source = machine.evaluate(node.generators[0].iter)
-    frame = _inner_frame(machine, node.generators)
-
-    def values() -> Iterator[Value]:
-        machine.frames.append(frame)
-        try:
-            rounds = _rounds(machine, frame, node.generators, source)
-        finally:
-            machine.frames.pop()
-        while True:
-            machine.frames.append(frame)
-            try:
-                if next(rounds, True) is True:
-                    return
-                value = machine.evaluate(node.elt)
-            finally:
-                machine.frames.pop()
-            yield value
-
-    return Stream(values(), machine.state.fresh())
-
-
 def _starred(machine: Machine, node: ast.Starred) -> Value:
     return machine.evaluate(node.value)
 
@@ -640,19 +366,19 @@ HANDLERS: dict[type, Callable] = {
     ast.Set: _set,
     ast.Dict: _dict,
     ast.Call: _call,
-    ast.BoolOp: _boolop,
-    ast.IfExp: _ifexp,
-    ast.Compare: _compare,
+    ast.BoolOp: conditionals.boolop,
+    ast.IfExp: conditionals.ifexp,
+    ast.Compare: conditionals.compare,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
-    ast.JoinedStr: _joined,
-    ast.FormattedValue: _formatted,
-    ast.ListComp: _listcomp,
-    ast.SetComp: _setcomp,
-    ast.DictComp: _dictcomp,
-    ast.GeneratorExp: _genexp,
+    ast.JoinedStr: formatting.joined,
+    ast.FormattedValue: formatting.formatted,
+    ast.ListComp: comprehensions.listcomp,
+    ast.SetComp: comprehensions.setcomp,
+    ast.DictComp: comprehensions.dictcomp,
+    ast.GeneratorExp: comprehensions.genexp,
     ast.Starred: _starred,
     ast.Await: _await,
 }
