@@ -91,8 +91,9 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
             from preflight.program import load_program
 
             program.append(load_program(tree, environ, request.options.use_cache))
-            given = request.launch.environment if request.launch is not None else ()
-            program[0].environment = dict(item.split("=", 1) for item in given if "=" in item)
+            if request.launch is not None:
+                given = dict(item.split("=", 1) for item in request.launch.environment if "=" in item)
+                program[0].environment = {**dict(request.launch.inherited), **given}
         return program[0]
 
     faults: list[Fault] = []

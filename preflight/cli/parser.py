@@ -185,7 +185,7 @@ def _gate(commands: Commands) -> None:
     _launch_options(command)
     _output_options(command)
     command.add_argument("--dry-run", action="store_true", help="say what would be done, do not start COMMAND")
-    command.set_defaults(paths=[], fix=False, diff=False)
+    command.set_defaults(paths=[], fix=False, diff=False, becomes=True)
 
 
 def _launch(commands: Commands) -> None:
@@ -210,7 +210,7 @@ def _launch(commands: Commands) -> None:
     _check_options(command)
     _launch_options(command)
     _output_options(command)
-    command.set_defaults(paths=[], fix=False, diff=False)
+    command.set_defaults(paths=[], fix=False, diff=False, becomes=True)
 
 
 def _apply(commands: Commands) -> None:

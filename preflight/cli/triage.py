@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import sys
 
+from preflight.cli.output import write_text
 from preflight.cli.rules import installed_rules
 from preflight.cli.terminal import terminal_of
 
@@ -17,12 +19,15 @@ def run_triage_command(arguments: argparse.Namespace) -> int:
 
     gc.enable()  # a log may be followed for hours
     terminal = terminal_of(sys.stdout)
-    return run(
+    answer = io.StringIO()
+    code = run(
         arguments,
         stdin=sys.stdin.buffer,
-        stdout=sys.stdout,
+        stdout=answer,
         environ=os.environ,
         rules=installed_rules,
         colour=terminal.colour,
         width=terminal.width,
     )
+    write_text(sys.stdout, answer.getvalue())
+    return code

@@ -15,7 +15,7 @@ from preflight.launch.request import LaunchRequest
 from preflight.launch.sources.found import Assignment, Doubt, FoundCommand
 from preflight.launch.sources.manifests import compose_commands, is_compose, is_kubernetes, kubernetes_commands
 from preflight.launch.sources.shell import read_script
-from preflight.launch.words import COMMAND_LINE, Origin, Word
+from preflight.launch.words import COMMAND_LINE, INHERITED, Origin, Word
 
 #: launch files are written by hand
 MAX_BYTES = 4 * 1024 * 1024
@@ -28,18 +28,21 @@ class Commands:
     """The programs of vLLM that the launch runs, in order, and what its file does not tell.
 
     ``bare``: the words name no program, and are taken for those behind ``vllm``. ``given`` is the environment of
-    ``--env``, which goes before what the launch sets itself.
+    ``--env``, which goes before what the launch sets itself; ``inherited`` is what it has before.
     """
 
     programs: tuple[Program, ...]
     doubts: tuple[Doubt, ...]
     given: tuple[Assignment, ...]
+    inherited: tuple[Assignment, ...] = ()
     bare: bool = False
 
 
 def find_commands(request: LaunchRequest) -> Commands:
     """Find the commands of a launch. Raises UsageError and LaunchError."""
-    given = tuple(_assignment(text) for text in request.environment)
+    own = tuple(_assignment(text) for text in request.environment)
+    inherited = tuple(Assignment(name, value, INHERITED) for name, value in request.inherited)
+    given = (*inherited, *own)
     doubts: list[Doubt] = []
     if request.words is not None and request.file is not None:
         raise UsageError(
@@ -54,15 +57,15 @@ def find_commands(request: LaunchRequest) -> Commands:
                 "a launch is `vllm serve ...`, `python -m vllm...`, or a container of a vLLM image; "
                 "give the command itself behind `--`",
             )
-        return Commands(_with_options(programs, request), tuple(doubts), given)
+        return Commands(_with_options(programs, request), tuple(doubts), own, inherited)
     words = tuple(Word(word) for word in request.words or ())
     programs = tuple(_of_command(FoundCommand(words), request.folder, given, doubts, 0)) if words else ()
     if programs:
-        return Commands(_with_options(programs, request), tuple(doubts), given)
+        return Commands(_with_options(programs, request), tuple(doubts), own, inherited)
     if doubts:
-        return Commands((), tuple(doubts), given)
+        return Commands((), tuple(doubts), own, inherited)
     arguments = words if words and not words[0].startswith("-") else (Word("serve"), *words)
-    return Commands(_with_options((Program(arguments, ()),), request), (), given, bare=bool(words))
+    return Commands(_with_options((Program(arguments, ()),), request), (), own, inherited, bare=bool(words))
 
 
 def _assignment(text: str) -> Assignment:

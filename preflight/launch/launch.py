@@ -25,6 +25,7 @@ from preflight.launch.words import COMMAND_LINE, Origin, Word
 from preflight.model import Undecided
 
 if TYPE_CHECKING:
+    from preflight.launch.sources.found import Assignment
     from preflight.program import Program as TreeProgram
     from preflight.tree import Tree
 
@@ -51,7 +52,8 @@ class Launch:
     ``arguments`` are its words behind the program, each with its place; ``environment`` are the variables that the
     launch sets (a value that its file does not tell is left out); ``parsed`` is what the tree's parser makes of them.
     ``named_model`` is the model as the command names it (None: not named, or not known).
-    ``config_keys`` are the places of the keys of vLLM's ``--config`` file.
+    ``config_keys`` are the places of the keys of vLLM's ``--config`` file. ``inherited`` are the variables that it has
+    before it sets any: they are among those of ``environment``.
     """
 
     program: Program
@@ -66,6 +68,7 @@ class Launch:
     undecided: tuple[Undecided, ...] = ()
     bare: bool = False
     others: tuple[Launch, ...] = ()
+    inherited: tuple[Assignment, ...] = ()
 
     @property
     def runs_vllm(self) -> bool:
@@ -76,7 +79,8 @@ class Launch:
 
     def origin_of_variable(self, name: str) -> Origin:
         """Where an environment variable of the launch is set."""
-        return next((item.origin for item in self.program.environment if item.name == name), COMMAND_LINE)
+        found = (item.origin for item in (*self.program.environment, *self.inherited) if item.name == name)
+        return next(found, COMMAND_LINE)
 
     def value(self, destination: str) -> Any:  # noqa: ANN401 - any value of the reading
         """The value of an argument: as given, else the parser's default, else None."""
@@ -129,7 +133,7 @@ def _read(
     source: ProgramSource,
     at_model: str | None,
 ) -> Launch:
-    given = {item.name: item.value for item in (*command.environment, *commands.given)}
+    given = {item.name: item.value for item in (*commands.inherited, *command.environment, *commands.given)}
     known = {name: value for name, value in given.items() if not is_open(value)}
     opened = tuple(name for name, value in given.items() if is_open(value))
     module, function = (command.module, None) if command.module is not None else console_script(tree)
@@ -162,7 +166,16 @@ def _read(
         for item in command.environment
         if is_open(item.value)
     )
-    launch = Launch(command, command.arguments, known, opened, parsed, config_keys=files.keys, bare=commands.bare)
+    launch = Launch(
+        command,
+        command.arguments,
+        known,
+        opened,
+        parsed,
+        config_keys=files.keys,
+        bare=commands.bare,
+        inherited=commands.inherited,
+    )
     if parsed.match is None or (commands.bare and _is_no_command(parsed)):
         return replace(launch, undecided=tuple(undecided))
     cache_environ = {**environ, **known}

@@ -11,7 +11,8 @@ class LaunchRequest:
     """The launch as the user gives it.
 
     ``words`` is what stands behind ``--``, ``file`` that of ``--launch``, ``environment`` the ``NAME=VALUE`` of
-    ``--env``; the rest are the options of the same names. ``folder`` is what relative paths count from.
+    ``--env``; the rest are the options of the same names. ``folder`` is what relative paths count from, ``inherited``
+    the variables that a launch has before it sets any, where that is known: where preflight becomes the launch.
     """
 
     words: tuple[str, ...] | None = None
@@ -21,6 +22,7 @@ class LaunchRequest:
     tensor_parallel_size: str | None = None
     pipeline_parallel_size: str | None = None
     environment: tuple[str, ...] = ()
+    inherited: tuple[tuple[str, str], ...] = ()
     folder: Path = Path()
 
     def __bool__(self) -> bool:

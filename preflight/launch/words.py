@@ -8,18 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a word comes from: a line of a file, or (``path`` None) the command line that preflight was given."""
+    """Where a word comes from: a line of a file, or (``path`` None) the command line that preflight was given, or what
+    a command ``inherited`` from its caller."""
 
     path: str | None = None
     line: int | None = None
+    inherited: bool = False
 
     def __str__(self) -> str:
         if self.path is None:
-            return "command line"
+            return "the environment of this command" if self.inherited else "command line"
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
 COMMAND_LINE = Origin()
+INHERITED = Origin(inherited=True)
 
 
 class Word(str):

@@ -11,6 +11,7 @@ import io
 import os
 import pickle
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -57,6 +58,8 @@ class Kept:
             partial.replace(target)
         except OSError:
             self._writable = False
+            with suppress(OSError):  # a full disk keeps what was written so far
+                partial.unlink(missing_ok=True)
 
 
 class _Reader(pickle.Unpickler):

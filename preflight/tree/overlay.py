@@ -46,14 +46,20 @@ def lay_over(
     has nothing that could be laid over.
     """
     work = _Work(tree, option)
+    once: set[Path] = set()
     for given in overlays:
-        work.overlay(given, *gather(given, option, selection))
+        files, changed = gather(given, option, selection)
+        once.update(file.file for file in files)
+        work.overlay(given, files, changed)
     for given in paths:
         inside = inside_tree(given, tree.root)
         if inside is not None:
             work.select(given, inside)
-        else:
-            work.path(given, *gather(given, "PATH", selection))
+            continue
+        files, changed = gather(given, "PATH", selection)
+        rest = [file for file in files if file.file not in once]
+        if rest or not files:  # else all of it is laid over already, by an overlay
+            work.path(given, rest, changed)
     return work.done(limited=selection.limited, only_patched=only_patched or selection.limited)
 
 
