@@ -34,7 +34,7 @@ def check_launch(
     """Check a launch of the miniature in ``folder``: the exit code and the report. ``patch`` are changed files."""
     tree = make_tree(folder, files(), patch or {})
     model = folder / "toy"
-    model.mkdir()
+    model.mkdir(parents=True)
     facts = {"architectures": ["ToyForCausalLM"], "num_attention_heads": 8, "media_token_id": 7}
     (model / "config.json").write_text(json.dumps(facts if config is None else config))
     launch = () if "--" in words else ("--model", str(model))

@@ -277,6 +277,44 @@ def test_gate_does_not_start_what_would_fail(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+GATED = {
+    **RELEASE,
+    "vllm/envs.py": "environment_variables = {'VLLM_SPEED': lambda: 1}\n",
+}
+
+
+def test_gate_judges_the_environment_that_the_command_inherits(tmp_path: Path) -> None:
+    words = (
+        "--vllm-site-packages",
+        str(make_tree(tmp_path, GATED)),
+        "--output-format",
+        "short",
+        "--fail-on",
+        "warning",
+    )
+    launch = ("--", "vllm", "serve", "m")
+    known, unknown = {"VLLM_SPEED": "2"}, {"VLLM_SPEDE": "2"}
+    assert "PF505" in run("gate", *words, "--dry-run", *launch, env=unknown).stdout
+    assert "PF505" not in run("gate", *words, "--dry-run", *launch, env=known).stdout
+    assert "PF505" not in run("check", *words, *launch, env=unknown).stdout, "a check is made anywhere"
+
+
+def test_what_is_an_overlay_and_a_path_is_laid_over_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = make_tree(tmp_path, RELEASE)
+    patches = tmp_path / "repo" / "patches"
+    patches.mkdir(parents=True)
+    (patches / "one.patch").write_text(
+        "--- a/vllm/toy.py\n+++ b/vllm/toy.py\n@@ -1 +1,2 @@\n from .interfaces import Alpha, Beta, Delta\n+EXTRA = 1\n"
+    )
+    for path in (patches, patches.parent, patches / "one.patch"):
+        code, report = json_of(capsys, "check", "--vllm-site-packages", str(site), "--overlay", str(patches), str(path))
+        assert (code, report["findings"], [one["path"] for one in report["tree"]["patched"]]) == (
+            0,
+            [],
+            ["vllm/toy.py"],
+        )
+
+
 def test_gate_dry_run_starts_nothing(tmp_path: Path) -> None:
     site, mark = str(make_tree(tmp_path, RELEASE)), tmp_path / "started"
     done = run(

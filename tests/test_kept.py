@@ -16,6 +16,7 @@ import pytest
 import preflight.cli.check as command
 from preflight import witness
 from preflight.cli import main
+from preflight.tree.keeping import Kept
 from preflight.witness import NAMES, STAT, Witness, same_still, watching
 from tests.minitree import make_tree, write
 
@@ -238,3 +239,14 @@ def test_old_reports_go(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch)
     for index in range(4):
         asked(capsys, make_tree(tmp_path / str(index), RELEASE, PATCH))
     assert len(list((tmp_path / "cache/reports").iterdir())) == 2
+
+
+def test_a_full_cache_keeps_nothing_that_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, data: bytes) -> int:
+        with self.open("wb") as stream:
+            stream.write(data[:7])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    Kept(tmp_path / "cache", {}).store("one", "value")
+    assert list((tmp_path / "cache").iterdir()) == []

@@ -254,3 +254,17 @@ def test_a_name_that_the_module_binds_nowhere_is_a_fault(
     assert found(report) == wanted
     helps = [finding["help"] for finding in report["findings"] if finding["rule"] == "PF601"]
     assert all(help is not None and "nowhere_bound" in help for help in helps)
+
+
+def test_an_installed_plugin_is_said_not_to_be_followed(tmp_path: Path, capsys: Any) -> None:
+    loads = {
+        "vllm/plugins/__init__.py": "def load_general_plugins():\n    pass\n",
+        ENGINE: engine("from vllm.plugins import load_general_plugins", "load_general_plugins()"),
+        "vllm_own-1.0.dist-info/entry_points.txt": "[vllm.general_plugins]\nown = vllm.plugins.own:register\n",
+    }
+    _code, report = check_launch(tmp_path / "without", capsys, patch=loads)
+    assert "plugins-not-followed" not in ids(report)
+    installed = {"mine-1.0.dist-info/entry_points.txt": "[vllm.general_plugins]\nmine = mine.entry:register\n"}
+    _code, report = check_launch(tmp_path / "with", capsys, patch={**loads, **installed})
+    assert "plugins-not-followed" in ids(report)
+    assert report["verdict"] == "clear"

@@ -230,6 +230,19 @@ def test_a_read_for_every_weight_that_is_not_left_out(tmp_path: Path, capsys: An
     assert found(tmp_path / "other", capsys, skipping.format("layers.0.") + read) == []
 
 
+@pytest.mark.parametrize(("kind", "fails"), [("DefaultModel", True), ("DummyModel", False)])
+def test_a_model_without_the_method_is_found_out_by_the_loader_that_asks_for_it(
+    kind: str, fails: bool, tmp_path: Path, capsys: Any
+) -> None:
+    text = TOY.replace(
+        "    def load_weights(self, weights):\n        return Auto", "    def load(self, weights):\n        return Auto"
+    )
+    text = text.replace("BODY", "pass").replace("OWN", "pass").replace("TARGET", "Model").replace("DRAFT", "Model")
+    lines = TREE[LOADERS].replace("KIND", kind).splitlines()
+    asked = next(number for number, line in enumerate(lines, 1) if "model.load_weights(" in line)
+    assert found(tmp_path, capsys, kind=kind, patch={MODEL: text}) == [("PF401", LOADERS, asked)] * fails
+
+
 def test_a_child_that_is_left_out_loads_nothing(tmp_path: Path, capsys: Any) -> None:
     text = TOY.replace("AutoWeightsLoader(self)", "AutoWeightsLoader(self, skip_prefixes=['model.'])")
     text = text.replace("BODY", "found.add(self.fused)").replace("OWN", "pass").replace("TARGET", "Own")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preflight.checks.context import Check, CheckOptions, Context
@@ -29,6 +30,7 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
     if isinstance(followed, Undecided):
         yield followed
         return
+    from preflight.tree.plugin_entries import installed_plugins
     from preflight.walk.report import assumed
 
     if context.tree.outside:
@@ -37,7 +39,8 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
         yield from as_patched(context, followed.found)
     else:
         yield from followed.found
-    yield from assumed(followed.walk, followed.assumptions)
+    plugins = tuple(f"{one.name} of {one.module}" for one in installed_plugins(Path(context.tree.facts.site_packages)))
+    yield from assumed(followed.walk, followed.assumptions, plugins)
     yield from _served_otherwise(context, followed.walk)
 
 

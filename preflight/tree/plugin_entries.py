@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from preflight.tree.gather import Given
-from preflight.tree.kinds import INSTALLED_GROUP, SCRIPTS_GROUP, STARTUP_GROUP, EntryPoint
+from preflight.tree.kinds import INSTALLED_GROUP, PACKAGE, SCRIPTS_GROUP, STARTUP_GROUP, EntryPoint
 from preflight.tree.paths import is_file, names_in
 from preflight.tree.reading import read_bytes
 
@@ -32,6 +32,24 @@ def entry_points(path: Path, files: Sequence[Given]) -> tuple[EntryPoint, ...]:
     if any(_METADATA.search(file.name) for file in files):
         tops = {file.parts[0] for file in files if len(file.parts) == 2 and file.parts[1] == "__init__.py"}
         found.update(dict.fromkeys(EntryPoint(INSTALLED_GROUP, top, top, "") for top in sorted(tops)))
+    return tuple(found)
+
+
+def installed_plugins(site: Path) -> tuple[EntryPoint, ...]:
+    """The plug-ins of vLLM that distributions in a site folder declare, whatever their group is called in a release."""
+    found: list[EntryPoint] = []
+    for info in names_in(site):
+        file = site / info / "entry_points.txt"
+        if info.endswith(".dist-info") and is_file(file):
+            try:
+                text = read_bytes(file, _LIMIT).decode("utf-8", "replace")
+            except OSError:
+                continue
+            found += [
+                point
+                for point in _of_ini(text, "")
+                if point.group.startswith(f"{PACKAGE}.") and point.module.partition(".")[0] != PACKAGE
+            ]
     return tuple(found)
 
 

@@ -110,8 +110,11 @@ def _walk(machine: Machine, arguments: list[Value]) -> tuple[Exit, ...]:
 
 
 def suspects(model: Instance) -> dict[int, frozenset[str]]:
-    """The modules of a model of which their ``load_weights`` reads what nothing has set: the names, by ``id``."""
+    """The modules of a model of which their ``load_weights`` reads what nothing has set: the names, by ``id``. A model
+    that has no ``load_weights`` is asked for that itself."""
     found: dict[int, frozenset[str]] = {}
+    if METHOD not in model.content and lookup(model.cls, METHOD).value is None and model.cls.gap() is None:
+        return {} if model.loose else {id(model): frozenset([METHOD])}
     read: dict[Class, frozenset[str]] = {}
     todo, seen = [model], {id(model)}
     while todo and len(seen) < _MOST:

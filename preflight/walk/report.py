@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.model import Fault, Note, Severity, Span, Undecided
 from preflight.model import Value as Shown
@@ -79,13 +79,18 @@ def _doubts(walk: Walk) -> Iterator[Undecided]:
         )
 
 
-def assumed(walk: Walk, assumptions: Assumptions) -> Iterator[Note]:
-    """What the walk rests on that no file says."""
-    if walk.assumed:
+def assumed(walk: Walk, assumptions: Assumptions, plugins: Sequence[str] = ()) -> Iterator[Note | Undecided]:
+    """What the walk rests on that no file says. ``plugins`` of vLLM that are installed belie one of these sentences."""
+    told = {key: text for key, text in walk.assumed.items() if key != PLATFORM or key in assumptions.stated}
+    if plugins and told.pop("plugins", None) is not None:
+        yield Undecided(
+            "plugins-not-followed",
+            f"the launch loads the plug-ins of vLLM that are installed beside it ({', '.join(plugins)}), and what they "
+            "change was not followed: give the folder of each as a PATH to have it checked",
+        )
+    if told:
         said = ", ".join(
-            f"{sentence} (stated)" if key in assumptions.stated else sentence
-            for key, sentence in sorted(walk.assumed.items())
-            if key != PLATFORM or key in assumptions.stated
+            f"{sentence} (stated)" if key in assumptions.stated else sentence for key, sentence in sorted(told.items())
         )
         yield Note(f"The launch was walked as on this machine (--assume sets it): {said}.")
 
