@@ -243,3 +243,9 @@ def test_the_incidents_launch(tmp_path: Path):
     assert facts.model_class == "vllm.model_executor.models.kimi_k25:KimiK25ForConditionalGeneration"
     assert facts.flags["tensor_parallel_size"] == 8
     assert (facts.drafter["architecture"], facts.drafter["num_speculative_tokens"]) == ("LlamaForCausalLMEagle3", 5)
+
+
+def test_a_value_that_the_server_module_refuses_is_told_once(tmp_path: Path):
+    (tmp_path / "config.json").write_text('{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}')
+    words = ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", str(tmp_path), "--dtype", "fp7")
+    assert len(_said(_launch("0.16.0", *words).parsed)) == 1

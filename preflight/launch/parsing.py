@@ -156,6 +156,7 @@ class CommandReading:
         result = match(builder.parser, words)
         result.refusals[:] = [_with_hint(run, builder, refusal) for refusal in result.refusals]
         parsed.match, parsed.words = result, tuple(words)
+        parsed.invalid.clear()  # the words may be put to the parser twice, by the module and by its main part
         levels = list(_levels(builder.parser, result.path))
         parsed.defaults = _defaults(run, levels)
         namespace = Namespace({**parsed.defaults, **result.chosen}, not result.parser.gaps)
