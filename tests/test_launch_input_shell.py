@@ -181,3 +181,36 @@ def test_a_script_that_doubles_a_variable_ends():
 def test_no_text_breaks_the_reader(text):
     read = read_script(text, "s.sh")
     assert all(command.words for command in read.commands)
+
+
+def test_what_a_script_sources_is_run_in_it(tmp_path: Path):
+    (tmp_path / "inner.env").write_text("SIZE=4\n")
+    (tmp_path / "extra.env").write_text('export VLLM_ONE=1\nEXTRA="--enforce-eager --dtype half"\n. ./inner.env\n')
+    script = "source ./extra.env\nsource nowhere/activate\nset -a\nVLLM_TWO=2\nset +a\nTHREE=3\nvllm serve m $EXTRA -tp $SIZE\n"
+
+    def text_of(name: str) -> str | None:
+        file = tmp_path / name
+        return file.read_text() if file.is_file() else None
+
+    read = read_script(script, "s.sh", sourced=text_of)
+    (command,) = read.commands
+    assert [list(command.words)[1:]] == _by_bash(script, tmp_path)
+    assert {item.name: item.value for item in command.environment} == {"VLLM_ONE": "1", "VLLM_TWO": "2"}
+    assert read.doubts == []
+    (bare,) = read_script(script, "s.sh").commands
+    assert is_open(bare.words[3])
+
+
+def test_a_file_that_sources_itself_ends():
+    (command,) = read_script("source me\nvllm serve m\n", "me", sourced=lambda name: "source me\nX=1\n").commands
+    assert list(command.words) == ["vllm", "serve", "m"]
+
+
+def test_what_is_sourced_under_a_condition_stays_open():
+    script = "if [ -f x ]; then . ./x; fi\nvllm serve m $EXTRA\n"
+    (command,) = [
+        one
+        for one in read_script(script, "s.sh", sourced=lambda name: "EXTRA=-O0\n").commands
+        if one.words[0] == "vllm"
+    ]
+    assert is_open(command.words[3])

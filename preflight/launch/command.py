@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from preflight.errors import UsageError
@@ -119,10 +120,19 @@ def _of_file(
         return
     if "\0" in text:
         raise LaunchError(f"{name} is no launch file: it holds null bytes")
-    script = read_script(text, name, environment=given, arguments=arguments)
+    script = read_script(text, name, environment=given, arguments=arguments, sourced=partial(_sourced, folder))
     doubts.extend(script.doubts)
     for command in script.commands:
         yield from _of_command(command, folder, given, doubts, depth)
+
+
+def _sourced(folder: Path, name: str) -> str | None:
+    """The text of a file that a script sources; None if it is not here, or is none."""
+    try:
+        text = read_text(folder / name, name, MAX_BYTES, "a file that a launch sources")
+    except LaunchError:
+        return None
+    return None if "\0" in text else text
 
 
 def _of_documents(
@@ -167,7 +177,12 @@ def _of_script(
     if script.text is not None:
         origin = script.text.origin
         read = read_script(
-            script.text, origin.path, first_line=origin.line or 1, environment=environment, arguments=script.arguments
+            script.text,
+            origin.path,
+            first_line=origin.line or 1,
+            environment=environment,
+            arguments=script.arguments,
+            sourced=partial(_sourced, folder),
         )
         doubts.extend(read.doubts)
         for command in read.commands:

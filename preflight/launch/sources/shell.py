@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from preflight.launch.sources.found import Assignment, Doubt, FoundCommand
 from preflight.launch.sources.shell_tokens import REDIRECTIONS, Piece, Scanner, ShellSyntaxError, Token
-from preflight.launch.unresolved import mark
+from preflight.launch.unresolved import is_open, mark
 from preflight.launch.words import Origin, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=(.*)", re.DOTALL)
@@ -16,6 +17,8 @@ _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _OPENING = frozenset({"if", "for", "while", "until", "case", "select"})
 _CLOSING = frozenset({"fi", "done", "esac"})
 _BETWEEN = frozenset({"then", "else", "elif", "do", "{", "}", "!", "time", "in"})
+#: files that source files that source files
+_MOST_SOURCED = 8
 #: how much text expansions may make, so that a script that doubles a variable ends in a sentence
 _MAX_TEXT = 1_000_000
 
@@ -45,26 +48,40 @@ def read_script(
     first_line: int = 1,
     environment: tuple[Assignment, ...] = (),
     arguments: tuple[str, ...] | None = None,
+    sourced: Callable[[str], str | None] | None = None,
 ) -> Script:
-    """Read a script. ``environment`` is set before it starts, ``arguments`` are ``$1`` and so on if they are known."""
-    reader = _Reader(path, environment, arguments)
-    try:
-        reader.read(list(Scanner(text, first_line).tokens()))
-    except ShellSyntaxError as error:
-        reader.script.doubts.append(Doubt(f"the script cannot be read to its end: {error}", Origin(path, error.line)))
+    """Read a script. ``environment`` is set before it starts, ``arguments`` are ``$1`` and so on if they are known;
+    ``sourced`` gives the text of a file that the script reads by ``source``, None if it is not to be had."""
+    reader = _Reader(path, environment, arguments, sourced)
+    reader.read_text(text, first_line)
     return reader.script
 
 
 class _Reader:
     def __init__(
-        self, path: str | None, environment: tuple[Assignment, ...], arguments: tuple[str, ...] | None
+        self,
+        path: str | None,
+        environment: tuple[Assignment, ...],
+        arguments: tuple[str, ...] | None,
+        sourced: Callable[[str], str | None] | None,
     ) -> None:
         self.script = Script()
         self._path = path
         self._variables = {item.name: _Variable(item.value, True, origin=item.origin) for item in environment}
         self._arguments = arguments
+        self._sourced = sourced
+        self._depth = 0
+        self._exports = False  #: ``set -a``: whatever is set is exported
         self._conditions: list[int] = []
         self._made = 0
+
+    def read_text(self, text: str, first_line: int = 1) -> None:
+        """Run through a text; one that cannot be read to its end is a doubt."""
+        try:
+            self.read(list(Scanner(text, first_line).tokens()))
+        except ShellSyntaxError as error:
+            where = Origin(self._path, error.line)
+            self.script.doubts.append(Doubt(f"the script cannot be read to its end: {error}", where))
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -200,7 +217,7 @@ class _Reader:
     ) -> None:
         origin = Origin(self._path, line)
         known = self._variables.get(name)
-        exported = export or (known is not None and known.exported)
+        exported = export or self._exports or (known is not None and known.exported)
         if condition is not None:
             if known is None or known.value != value or appends:
                 self._variables[name] = _Variable(
@@ -233,12 +250,30 @@ class _Reader:
         elif name == "read":
             for word in rest:
                 self._variables[word] = _Variable(None, reason=f"line {word.origin.line} reads it")
+        elif name == "set" and rest and rest[-1] in ("-a", "+a", "allexport"):
+            self._exports = "-a" in rest or "-o" in rest
+        elif name in ("source", ".") and rest:
+            self._source(rest[0])
         elif name == "set" and "--" in rest:
             self._arguments = tuple(rest[rest.index("--") + 1 :])
         elif name == "shift":
             self._arguments = None
         else:
             self.script.commands.append(FoundCommand(tuple(words), self._environment(own), None, condition))
+
+    def _source(self, file: Word) -> None:
+        """Run a file in this shell: what it sets is set here. Of one that is not here (most often it activates an
+        environment) nothing is known; a word that needs what it sets says so."""
+        text = self._sourced(file) if self._sourced is not None and not is_open(file) else None
+        if text is None or self._depth >= _MOST_SOURCED:
+            return
+        path, self._path = self._path, file
+        self._depth += 1
+        try:
+            self.read_text(text)
+        finally:
+            self._path = path
+            self._depth -= 1
 
     def _environment(self, own: list[Assignment]) -> tuple[Assignment, ...]:
         names = {item.name for item in own}
