@@ -30,7 +30,7 @@ from preflight.syntax.source import SourceStore
 from preflight.tree import Tree
 from preflight.walk.modules import SourceModule
 from preflight.walk.preparation import Prepared, prepare
-from preflight.walk.report import faults
+from preflight.walk.report import STAGES, faults
 from preflight.walk.stages import walk_launch
 from preflight.walk.world import ProgramWorld
 from tests.construct_cases import FLAGS
@@ -153,7 +153,9 @@ def main() -> None:
                 else "missed"
             )
         else:
-            judgement = "false" if errors else "undecided" if open_questions else "agrees"
+            # what constructs may still die when its weights are loaded, which nobody asked the real one
+            early = [error for error in errors if STAGES["load_weights"] not in (error.why or "")]
+            judgement = "false" if early else "dies later" if errors else "undecided" if open_questions else "agrees"
         counts[mutant["op"], mutant["verdict"], judgement] += 1
         if judgement != "agrees" or options.v:
             print(
