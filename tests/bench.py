@@ -44,7 +44,6 @@ def main() -> int:
                     ('python -c "import libcst"', [python, "-c", "import libcst"]),
                     ("preflight check --select PF1, cold", [*ours, "--select", "PF1"]),
                     ("preflight check, cold", ours),
-                    ("preflight check, again", again),
                     ("python -m compileall, the two files", [python, "-m", "compileall", "-q", "-f", *files]),
                     (
                         "ruff check --select E9, the two files",
@@ -52,6 +51,8 @@ def main() -> int:
                     ),
                 ]
             )
+            # by itself: what compileall writes beside the sources is looked at, too
+            table([('python -c "import libcst"', [python, "-c", "import libcst"]), ("preflight check, again", again)])
             for path, data in before.items():
                 (site / path).write_bytes(data)
         tree = str(site / "vllm")
