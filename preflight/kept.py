@@ -7,7 +7,6 @@ Nothing is kept of a run that asked more than files: the package index, git.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import os
 import sys
@@ -50,7 +49,7 @@ class KeptReports:
             tool = (sys.version, sys.executable, _own_code(), _packages())
             asked = (question, variables, os.fspath(here or ""), _user(), tool)
             self._name = hashlib.blake2b(repr((_VERSION, asked)).encode("utf-8", "backslashreplace")).hexdigest()[:40]
-        self._kept = Kept(self._folder, classes_of(model, [enum.Enum, *_records()]))
+        self._kept = Kept(self._folder, classes_of(model))
 
     def find(self) -> Report | None:
         """The report of an earlier run, if all that it hangs on is as it was."""
@@ -80,10 +79,6 @@ class KeptReports:
         if made and entries is not None:
             self._kept.store(self._name, (entries, made[-1]))
             _prune(self._folder)
-
-
-def _records() -> list[type]:
-    return [value for value in vars(model).values() if isinstance(value, type) and hasattr(value, "__slots__")]
 
 
 def _user() -> tuple[int, ...]:
