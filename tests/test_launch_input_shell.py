@@ -201,6 +201,13 @@ def test_what_a_script_sources_is_run_in_it(tmp_path: Path):
     assert is_open(bare.words[3])
 
 
+def test_arguments_that_are_set_are_no_options_of_the_shell(tmp_path: Path):
+    script = "set -- serve m -a\nONE=1\nvllm \"$@\"\n"
+    (command,) = read_script(script, "s.sh").commands
+    assert [list(command.words)[1:]] == _by_bash(script, tmp_path)
+    assert command.environment == ()
+
+
 def test_a_file_that_sources_itself_ends():
     (command,) = read_script("source me\nvllm serve m\n", "me", sourced=lambda name: "source me\nX=1\n").commands
     assert list(command.words) == ["vllm", "serve", "m"]

@@ -250,12 +250,12 @@ class _Reader:
         elif name == "read":
             for word in rest:
                 self._variables[word] = _Variable(None, reason=f"line {word.origin.line} reads it")
+        elif name == "set" and "--" in rest:
+            self._arguments = tuple(rest[rest.index("--") + 1 :])
         elif name == "set" and rest and rest[-1] in ("-a", "+a", "allexport"):
             self._exports = "-a" in rest or "-o" in rest
         elif name in ("source", ".") and rest:
             self._source(rest[0])
-        elif name == "set" and "--" in rest:
-            self._arguments = tuple(rest[rest.index("--") + 1 :])
         elif name == "shift":
             self._arguments = None
         else:
