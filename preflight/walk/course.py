@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from preflight.walk.entries import PATH
 from preflight.walk.nearby import remarks_on
 from preflight.walk.outcomes import Exit, Raised
-from preflight.walk.result import Found, Stopped
-from preflight.walk.values import Const, Instance, Place
+from preflight.walk.result import Found
+from preflight.walk.values import Const, Instance
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
-    from preflight.walk.outcomes import Fault
+    from preflight.walk.outcomes import Spot
     from preflight.walk.result import Walk
 
 #: modules are walked name by name, not from top to bottom, so what their order alone makes missing is not decided here
@@ -47,34 +47,35 @@ class Course:
         #: those that a fault was found in, and those that go on without the value that it kept from them
         self.functions: set[tuple[str, str]] = set()
 
-    def past(self, raised: Raised) -> Fault | None:
-        """The fault to walk past, and tell it if it is to be told; None where the stage ends with it."""
+    def past(self, raised: Raised) -> Spot | None:
+        """Where to walk past the fault, which is told if it is to be told; None where the stage ends with it."""
         if raised.course is None:
             raised.course = (self._past(raised),)
         return raised.course[0]
 
-    def _past(self, raised: Raised) -> Fault | None:
+    def _past(self, raised: Raised) -> Spot | None:
         machine = self.machine
         exit = decisive(raised)
         if exit is None:
             place = raised.exits[0].place
-            return self._stop("walk-unknown-raise", "it ends in an exception that is not known", place)
+            return self.result.stop(self.name, "walk-unknown-raise", "it ends in an exception that is not known", place)
         if exit.place.path == PATH:
             reason = f"this tree is entered another way: {exit.message}"
             if self.name == "construct":
-                return self._stop(NOT_CONSTRUCTED, reason, None, decisive=False)
-            return self._stop("walk-entry-missing", reason, None)
+                return self.result.stop(self.name, NOT_CONSTRUCTED, reason, None, decisive=False)
+            return self.result.stop(self.name, "walk-entry-missing", reason, None)
         if "/heterogeneity/" in exit.place.path:
-            return self._stop("walk-per-layer-config", "this config differs from layer to layer", exit.place)
+            reason = "this config differs from layer to layer"
+            return self.result.stop(self.name, "walk-per-layer-config", reason, exit.place)
         function = (exit.place.path, exit.trail[-1].function if exit.trail else "")
         if exit.cls is not None and exit.cls.name in _OF_NAMES:
             if function in self.functions:
                 return None  # what the fault before it would have bound
             if exit.unbound is None or not machine.modules.world.lacks(*exit.unbound):
-                return self._stop("walk-name-missing", exit.message or "a name is missing", exit.place)
-        fault = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
-        if fault in machine.past:
-            return fault  # it comes from further out: that is walked again, too
+                return self.result.stop(self.name, "walk-name-missing", exit.message or "a name is missing", exit.place)
+        spot = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
+        if spot in machine.past:
+            return spot  # it comes from further out: that is walked again, too
         if function not in self.functions and not self._follows(exit) and not self._again(exit):
             self.result.found.append(found_in(machine, self.name, exit))
         self.functions |= {function, *exit.waiting}
@@ -84,8 +85,8 @@ class Course:
         if self.guarded and self.faults == 1:
             # behind a fault much is not known, and a walk of what is not known is long
             machine.allow(2 * (machine.steps - self.began) + _PAST_FAULT)
-        machine.past.add(fault)
-        return fault
+        machine.past.add(spot)
+        return spot
 
     def _follows(self, exit: Exit) -> bool:
         """Whether an exception comes of a fault that was told."""
@@ -93,7 +94,7 @@ class Course:
         if self.guarded and self.faults and _of_none(exit):
             return True
         # sizes that one check refused are refused by every layer that is made of them
-        if self.guarded and self.name == "construct" and exit.missing is None and found:
+        if self.name == "construct" and exit.missing is None and found:
             return True
         # a key that a check misses is missing for those behind it too
         return bool(exit.named) and any(exit.named <= one.exit.named for one in found if one.stage == self.name)
@@ -107,9 +108,6 @@ class Course:
             return True
         self.missing.add(key)
         return False
-
-    def _stop(self, id: str, reason: str, place: Place | None, *, decisive: bool = True) -> None:
-        self.result.stopped.append(Stopped(self.name, id, reason, place, decisive))
 
 
 def found_in(machine: Machine, stage: str, exit: Exit) -> Found:

@@ -26,7 +26,7 @@ from preflight.walk import (
 from preflight.walk.frames import Frame, line_of
 from preflight.walk.native import Natives
 from preflight.walk.origins import assumed_in
-from preflight.walk.outcomes import Exit, Fault, GaveUp, Outcome, Raise, Raised
+from preflight.walk.outcomes import Exit, GaveUp, Outcome, Raise, Raised, Spot
 from preflight.walk.repeats import Repeats
 from preflight.walk.returning import gives_value
 from preflight.walk.state import Pending, State
@@ -101,7 +101,7 @@ class Machine:
     #: places that a fault may come from: a name that only a library has, where the tree has one like it
     remarks: dict[tuple[str, str], Step] = field(default_factory=dict)
     #: faults that were found already and are walked past, to find those behind them: (path, line, what)
-    past: set[Fault] = field(default_factory=set)
+    past: set[Spot] = field(default_factory=set)
     #: the stage that is walked, which decides what becomes of its faults
     course: Course | None = None
     #: the open ``try`` statements that end in an exception whatever is raised inside, with the number of frames there

@@ -73,7 +73,7 @@ class Exit:
 
 
 #: where an exception comes from that is walked past: path, line, and ``raise`` or the attribute that is missing
-Fault = tuple[str, int, str]
+Spot = tuple[str, int, str]
 
 
 class Raised(Exception):
@@ -82,8 +82,8 @@ class Raised(Exception):
     def __init__(self, exits: tuple[Exit, ...]) -> None:
         super().__init__()
         self.exits = exits
-        #: what the course of the stage made of it, once it was asked: the fault to walk past, or None for an end
-        self.course: tuple[Fault | None] | None = None
+        #: what the course of the stage made of it, once it was asked: where to walk past it, or None for an end
+        self.course: tuple[Spot | None] | None = None
 
 
 class GaveUp(Exception):

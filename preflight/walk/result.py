@@ -75,6 +75,10 @@ class Walk:
     runner: Value | None = None
     steps: int = 0
 
+    def stop(self, stage: str, id: str, reason: str, place: Place | None, *, decisive: bool = True) -> None:
+        """A stage is not brought to its end."""
+        self.stopped.append(Stopped(stage, id, reason, place, decisive))
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

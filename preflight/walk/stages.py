@@ -14,11 +14,11 @@ from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
 from preflight.walk.outcomes import GaveUp, Raised
 from preflight.walk.remote import WithRemote
-from preflight.walk.result import WHOLE, Described, Lacking, Scope, Stopped, Walk
-from preflight.walk.straight import head_for
+from preflight.walk.result import WHOLE, Described, Lacking, Scope, Walk
+from preflight.walk.straight import head_for, past_faults
 from preflight.walk.surroundings import library
 from preflight.walk.truth import Truth
-from preflight.walk.values import NONE, Const, Instance, OneOf, Perhaps, Place, Unknown, Value
+from preflight.walk.values import NONE, Const, Instance, OneOf, Perhaps, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from preflight.walk.assumptions import Assumptions
     from preflight.walk.given import Given
     from preflight.walk.modules import World
-    from preflight.walk.outcomes import Fault
     from preflight.walk.state import Segment
 
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
@@ -86,7 +85,7 @@ class _Launch:
                 self.stage("load_models", [result.runner])
         elif config is not None:
             reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
-            self._stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
+            self.result.stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
         result.doubts = list(machine.doubts.values())
         result.assumed = dict(machine.assumed)
         result.steps = machine.steps
@@ -96,38 +95,37 @@ class _Launch:
         """Run an entry point past the faults that it has; None where it does not come to an end."""
         machine = self.machine
         machine.course = course = Course(machine, self.result, name, name in _GUARDED, self.missing)
-        passed: set[Fault] = set()
-        while True:
-            machine.repeats.forget()
-            segment, base = machine.state.open(), len(machine.state.pendings)
-            try:
-                module = machine.modules.module(machine, ENTRY)
-                assert module is not None
-                entry = machine.get(module, name)
-                head_for(machine, entry)
-                return machine.call(entry, arguments)
-            except Raised as raised:
-                self._undo(segment, base)
-                fault = course.past(raised)
-                if fault is None or fault in passed:
-                    return None  # it is the stage's end, or there is no way past it
-                passed.add(fault)
-            except GaveUp as gave_up:
-                self._undo(segment, base)
-                if not (course.guarded and course.faults):
-                    # else what was to be said of the stage is said: it ends in a fault
-                    self._stop(name, gave_up.id, gave_up.reason, gave_up.place)
-                return None
-            except RecursionError:
-                self._undo(segment, base)
-                self._stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
-                return None
-            except Exception as error:
-                if not course.guarded:
-                    raise
-                self._undo(segment, base)
-                self._stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
-                return None
+        machine.repeats.forget()
+        segment, base = machine.state.open(), len(machine.state.pendings)
+
+        def enter() -> Value:
+            module = machine.modules.module(machine, ENTRY)
+            assert module is not None
+            entry = machine.get(module, name)
+            head_for(machine, entry)
+            return machine.call(entry, arguments)
+
+        try:
+            return past_faults(machine, enter)
+        except Raised:
+            self._undo(segment, base)
+            return None  # it is the stage's end, or there is no way past it
+        except GaveUp as gave_up:
+            self._undo(segment, base)
+            if not (course.guarded and course.faults):
+                # else what was to be said of the stage is said: it ends in a fault
+                self.result.stop(name, gave_up.id, gave_up.reason, gave_up.place)
+            return None
+        except RecursionError:
+            self._undo(segment, base)
+            self.result.stop(name, "walk-depth", "the code is nested more deeply than can be followed", None)
+            return None
+        except Exception as error:
+            if not course.guarded:
+                raise
+            self._undo(segment, base)
+            self.result.stop(name, "walk-fault", f"the walk itself failed ({type(error).__name__}: {error})", None)
+            return None
 
     def _construct(self, config: Instance) -> None:
         """Build the target, and have the drafter built when it is loaded; both have budgets of their own."""
@@ -138,7 +136,7 @@ class _Launch:
         told = any(one.stage == name for one in (*result.found, *result.stopped))
         if not isinstance(result.model, Instance) and not told:
             reason = result.model.reason if isinstance(result.model, Unknown) else "which class it is of is not known"
-            self._stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
+            self.result.stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
         elif isinstance(result.model, Instance) and not told and suspects(result.model):
             self._load(config, result.model)
 
@@ -160,7 +158,7 @@ class _Launch:
                 found = found.value
         if isinstance(found, Unknown):
             reason = f"the model's config is not known: {found.reason}"
-            self._stop("configure", CONFIG_UNKNOWN, reason, found.place)
+            self.result.stop("configure", CONFIG_UNKNOWN, reason, found.place)
 
     def _demand(self, config: Instance, demanded: Sequence[str]) -> None:
         """Ask the model's config for the attributes that the user demands of it."""
@@ -176,7 +174,8 @@ class _Launch:
                 if there is Truth.NO:
                     self.result.lacking.append(Lacking(path, owner, name))
                 elif there is Truth.MAYBE:
-                    self._stop("configure", "walk-demand-open", f"whether the config has {path} is not known", None)
+                    reason = f"whether the config has {path} is not known"
+                    self.result.stop("configure", "walk-demand-open", reason, None)
                 owner = value if there is Truth.YES else None
 
     def _describe(self, config: Instance) -> None:
@@ -205,9 +204,6 @@ class _Launch:
         self.machine.frames.clear()
         self.machine.arm_ends.clear()
 
-    def _stop(self, stage: str, id: str, reason: str, place: Place | None, *, decisive: bool = True) -> None:
-        self.result.stopped.append(Stopped(stage, id, reason, place, decisive))
-
     def _asks_the_runner(self, config: Instance) -> bool:
         """Whether more is asked of the model than to run: a drafter, adapters, or weights of another format."""
         for name in ("speculative_config", "lora_config"):
@@ -227,7 +223,8 @@ class _Launch:
         name = worker.value if isinstance(worker, Const) else None
         if not isinstance(name, str) or name == "auto" or name.startswith(WORKERS):
             return True
-        self._stop("make_runner", "runner-not-walked", f"the launch takes the worker {name}, which is not walked", None)
+        reason = f"the launch takes the worker {name}, which is not walked"
+        self.result.stop("make_runner", "runner-not-walked", reason, None)
         return False
 
     def _set_groups(self, config: Instance) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from preflight.walk import arithmetic, assigning, classes, subscripts, texts, tries
 from preflight.walk.branching import condition, execute_if, narrowed
@@ -22,7 +22,7 @@ from preflight.walk.outcomes import (
     run_arm,
     settle,
 )
-from preflight.walk.straight import execute_open, is_open
+from preflight.walk.straight import is_open, past_faults
 from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Class, Const, Function, Instance, OneOf, Perhaps, Unknown, Value
 
@@ -41,12 +41,17 @@ def execute(machine: Machine, body: list[ast.stmt]) -> Outcome:
             machine.doubt("walk-statement", f"{type(statement).__name__} is not modelled")
             continue
         if frame.open and is_open(machine):
-            outcome = execute_open(machine, frame, statement, partial(handler, machine, statement))
+            outcome = past_faults(machine, partial(_from, machine, statement, handler))
         else:
             outcome = handler(machine, statement)
         if outcome is not NEXT:
             return outcome
     return NEXT
+
+
+def _from(machine: Machine, statement: ast.stmt, handler: Callable[[Machine, Any], Outcome]) -> Outcome:
+    machine.frame.node = statement  # a walk of it before has left it elsewhere
+    return handler(machine, statement)
 
 
 # --- simple statements ---

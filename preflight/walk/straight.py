@@ -8,19 +8,20 @@ an exception. There the statement alone is walked again past the fault, on the s
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from preflight.walk.outcomes import Exit, Outcome, Raise, Raised
+from preflight.walk.outcomes import Exit, Raise, Raised
 from preflight.walk.truth import Truth
 from preflight.walk.values import Bound, Function, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from preflight.walk.frames import Frame
     from preflight.walk.machine import Machine
-    from preflight.walk.outcomes import Fault
+    from preflight.walk.outcomes import Spot
+    from preflight.walk.state import Pending
 
+T = TypeVar("T")
 _LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -39,13 +40,13 @@ def is_open(machine: Machine) -> bool:
         and state.tries == state.passing
         and not state.arms
         and not state.suspended
-        and not _ways_out(machine)
+        and not _ways_out(state.pendings)
     )
 
 
-def _ways_out(machine: Machine) -> bool:
+def _ways_out(pendings: Iterable[Pending]) -> bool:
     """Whether a return, or the end of a loop or of a round, waits beside what is walked."""
-    return any(not isinstance(pending.outcome, Raise) for pending in machine.state.pendings)
+    return any(not isinstance(pending.outcome, Raise) for pending in pendings)
 
 
 def lets_through(machine: Machine, node: ast.Try) -> bool:
@@ -83,26 +84,26 @@ def _may_catch(machine: Machine, depth: int, node: ast.Try, exits: tuple[Exit, .
     return False
 
 
-def execute_open(machine: Machine, frame: Frame, statement: ast.stmt, run: Callable[[], Outcome]) -> Outcome:
-    """``run`` a statement of an open frame; where it must raise, again past the fault."""
+def past_faults(machine: Machine, run: Callable[[], T]) -> T:
+    """``run`` where an exception is the end of the walked program; where one must come, again past its fault, on the
+    state before it. Raises Raised where there is no way past."""
     state, course = machine.state, machine.course
     assert course is not None
-    passed: set[Fault] = set()
+    passed: set[Spot] = set()
     while True:
         segment, base = state.open(), len(state.pendings)
         try:
             outcome = run()
         except Raised as raised:
-            if _ways_out(machine) or _is_caught(machine, raised.exits):
+            if _ways_out(state.pendings[base:]) or _is_caught(machine, raised.exits):
                 raise  # the function, the loop or the handler goes on in its way
-            fault = course.past(raised)
-            if fault is None or fault in passed:
+            spot = course.past(raised)
+            if spot is None or spot in passed:
                 raise
             state.drain(base, segment)
             state.take(segment)
-            passed.add(fault)
+            passed.add(spot)
             machine.repeats.forget()
-            frame.node = statement
             continue
         if len(state.pendings) == base:
             state.keep(segment)  # else it is kept with what waits, until the function ends
