@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from preflight.walk.derived import raw_of
 from preflight.walk.library.torch_modules import BUFFERS
@@ -37,9 +38,7 @@ class BuiltModule:
 
 def modules_of(model: Value | None) -> tuple[BuiltModule, ...]:
     """The modules below ``model`` in the order of ``named_modules``, each once; nothing where it is not known."""
-    if not isinstance(model, Instance) or not is_kind(model.cls, "Module"):
-        return ()
-    return tuple(_walk(model, "", set()))
+    return tuple(_walk(model, "", set())) if _is_module(model) else ()
 
 
 def _walk(module: Instance, name: str, seen: set[int]) -> Iterator[BuiltModule]:
@@ -68,11 +67,23 @@ def _walk(module: Instance, name: str, seen: set[int]) -> Iterator[BuiltModule]:
 def children_of(module: Instance) -> Iterator[tuple[str, Instance]]:
     """The modules that a module registered, by the names that it gave them."""
     for key, value in (*module.content.items(), *_items(module)):
-        if isinstance(value, Instance) and is_kind(value.cls, "Module"):
+        if _is_module(value):
             yield key, value
 
 
-def _is_module(value: Value) -> bool:
+def all_below(model: Instance) -> Iterator[Instance]:
+    """A module and those below it, each once."""
+    todo, seen = [model], {id(model)}
+    while todo and len(seen) < _MOST:
+        module = todo.pop()
+        yield module
+        for _name, child in children_of(module):
+            if id(child) not in seen:
+                seen.add(id(child))
+                todo.append(child)
+
+
+def _is_module(value: Value | None) -> TypeGuard[Instance]:
     return isinstance(value, Instance) and is_kind(value.cls, "Module")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
-from preflight.walk.built import children_of, is_kind, modules_of
+from preflight.walk.built import all_below, children_of, is_kind, modules_of
 from preflight.walk.classes import lookup
 from preflight.walk.entries import ENTRY
 from preflight.walk.outcomes import NEXT, Exit, Outcome, Raise, Raised, Return, run_arm
@@ -31,8 +31,6 @@ METHOD = "load_weights"
 _STEPS = 40_000
 #: the parameters whose names are tried, by where they stand among all: if each fails, every weight does
 _TRIED = (0.0, 0.5, 1.0)
-#: so many modules are looked at; no model has more
-_MOST = 100_000
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -116,9 +114,7 @@ def suspects(model: Instance) -> dict[int, frozenset[str]]:
     if METHOD not in model.content and lookup(model.cls, METHOD).value is None and model.cls.gap() is None:
         return {} if model.loose else {id(model): frozenset([METHOD])}
     read: dict[Class, frozenset[str]] = {}
-    todo, seen = [model], {id(model)}
-    while todo and len(seen) < _MOST:
-        module = todo.pop()
+    for module in all_below(model):
         names = read.get(module.cls)
         if names is None:
             names = read[module.cls] = _read_by_loading(module.cls)
@@ -126,10 +122,6 @@ def suspects(model: Instance) -> dict[int, frozenset[str]]:
             missing = names.difference(module.content)
             if missing:
                 found[id(module)] = missing
-        for _name, child in children_of(module):
-            if id(child) not in seen:
-                seen.add(id(child))
-                todo.append(child)
     return found
 
 
@@ -230,12 +222,4 @@ def _backbone(module: Instance, skipped: Value | None) -> Instance | None:
 
 
 def _holds_layers(module: Instance) -> bool:
-    todo, seen = [module], {id(module)}
-    while todo:
-        inner = todo.pop()
-        children = [child for _name, child in children_of(inner)]
-        if children and is_kind(inner.cls, "ModuleList"):
-            return True
-        todo += [child for child in children if id(child) not in seen]
-        seen.update(id(child) for child in children)
-    return False
+    return any(is_kind(inner.cls, "ModuleList") and any(children_of(inner)) for inner in all_below(module))
