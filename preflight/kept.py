@@ -90,16 +90,12 @@ def _own_code() -> list[tuple[str, int, int]]:
     """The files of this package and of its rules as they are: a release is not told by its number while it is
     written."""
     found = []
-    folders = [Path(__file__).parent]
-    while folders:
-        with suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != "__pycache__":
-                        folders.append(Path(entry.path))
-                else:
-                    status = entry.stat()
-                    found.append((entry.path, status.st_size, status.st_mtime_ns))
+    for at, folders, names in os.walk(Path(__file__).parent):
+        folders[:] = [folder for folder in folders if folder != "__pycache__"]
+        for name in names:
+            with suppress(OSError):
+                status = Path(at, name).stat()
+                found.append((f"{at}/{name}", status.st_size, status.st_mtime_ns))
     return sorted(found)
 
 

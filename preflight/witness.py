@@ -19,7 +19,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
+
+from preflight.tree.reading import read_bytes
 
 #: What was looked at: a path, links followed; a path, links not followed; the names in a folder.
 STAT, LSTAT, NAMES = "stat", "lstat", "names"
@@ -35,7 +38,7 @@ _LARGE = 64 << 20
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: Events after which it is not known what the run hangs on.
 _BEYOND = frozenset({"os.system", "os.exec", "os.spawn", "os.forkpty", "socket.connect", "socket.getaddrinfo"})
-_stat, _lstat, _listdir, _open = os.stat, os.lstat, os.listdir, os.open
+_stat, _lstat = os.stat, os.lstat
 
 
 class Witness:
@@ -111,27 +114,14 @@ def _digest(kind: str, path: str, stamp: Stamp) -> bytes | None:
     """The hash of a content; None where it cannot be had."""
     try:
         if kind == NAMES:
-            data = os.fsencode("\0".join(sorted(_listdir(path))))
+            data = os.fsencode("\0".join(sorted(os.listdir(path))))  # noqa: PTH208 - names are wanted
         elif not stat.S_ISREG(stamp[0]):
             data = os.fsencode(os.readlink(path)) if stat.S_ISLNK(stamp[0]) else b""  # noqa: PTH115 - a text is wanted
-        elif stamp[5] > _LARGE:
-            return None
         else:
-            data = _content(path)
+            data = read_bytes(path, _LARGE)
     except OSError:
         return None
     return hashlib.blake2b(data, digest_size=16).digest()
-
-
-def _content(path: str) -> bytes:
-    pieces = []
-    descriptor = _open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        while piece := os.read(descriptor, 1 << 20):
-            pieces.append(piece)
-    finally:
-        os.close(descriptor)
-    return b"".join(pieces)
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -186,9 +176,9 @@ def _watched() -> Iterator[tuple[Any, str, Callable[[Witness, Any], Any]]]:
         yield owner, "stat", _of_stat
         yield owner, "listdir", _of_names
         yield owner, "scandir", _of_names
-    yield os, "lstat", _of_link
-    yield os, "readlink", _of_link
-    yield os, "access", _of_path
+    yield os, "lstat", partial(_noting, LSTAT)
+    yield os, "readlink", partial(_noting, LSTAT)
+    yield os, "access", partial(_noting, STAT)
     yield os, "open", _of_open
     for owner in (io, builtins, *([accessor] if accessor is not None else [])):
         yield owner, "open", _of_file
@@ -208,20 +198,12 @@ def _of_stat(witness: Witness, real: Callable[..., os.stat_result]) -> Callable[
     return stat
 
 
-def _of_link(witness: Witness, real: _Function) -> _Function:
-    return _noting(witness, LSTAT, real)
-
-
-def _of_path(witness: Witness, real: _Function) -> _Function:
-    return _noting(witness, STAT, real)
-
-
 def _of_names(witness: Witness, real: Callable[..., object]) -> Callable[..., object]:
-    seen = _noting(witness, NAMES, real)
+    seen = _noting(NAMES, witness, real)
     return lambda path=".": seen("." if path is None else path)
 
 
-def _noting(witness: Witness, kind: str, real: _Function) -> _Function:
+def _noting(kind: str, witness: Witness, real: _Function) -> _Function:
     def looked(path: object, *arguments: object, **options: object) -> object:
         witness.saw(kind, path)
         return real(path, *arguments, **options)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from preflight import __version__
+from preflight.tree.keeping import write_whole
 
 
 class Store:
@@ -41,12 +42,7 @@ class Store:
 
         try:
             body = json.dumps(documents).encode()
-            self._cache.mkdir(parents=True, exist_ok=True)
-            target = self._file(folder)
-            # The name carries the process, so that two runs never write into the same file.
-            draft = target.with_name(f"{target.name}.{os.getpid()}")
-            draft.write_bytes(self._seal(texts, body) + b"\n" + body)
-            draft.replace(target)
+            write_whole(self._file(folder), self._seal(texts, body) + b"\n" + body)
         except (OSError, TypeError, ValueError):
             return
 

@@ -45,21 +45,28 @@ class Kept:
         """Keep a value, atomically; one that cannot be written down is not kept."""
         if self._folder is None or not self._writable:
             return
-        target = self._folder / name
-        # The name carries the process, so that two runs never write into the same file.
-        partial = self._folder / f".{name}.{os.getpid()}"
         try:
             payload = pickle.dumps(value, 5)
         except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
             return
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(hashlib.blake2b(payload, digest_size=_DIGEST).digest() + payload)
-            partial.replace(target)
+            write_whole(self._folder / name, hashlib.blake2b(payload, digest_size=_DIGEST).digest() + payload)
         except OSError:
             self._writable = False
-            with suppress(OSError):  # a full disk keeps what was written so far
-                partial.unlink(missing_ok=True)
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Write a file of the cache, and the folder around it: all of it, or nothing. Raises OSError."""
+    # The name carries the process, so that two runs never write into the same file.
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        partial.write_bytes(data)
+        partial.replace(target)
+    except OSError:
+        with suppress(OSError):  # a full disk keeps what was written so far
+            partial.unlink(missing_ok=True)
+        raise
 
 
 class _Reader(pickle.Unpickler):
