@@ -202,7 +202,7 @@ def test_what_a_script_sources_is_run_in_it(tmp_path: Path):
 
 
 def test_arguments_that_are_set_are_no_options_of_the_shell(tmp_path: Path):
-    script = "set -- serve m -a\nONE=1\nvllm \"$@\"\n"
+    script = 'set -- serve m -a\nONE=1\nvllm "$@"\n'
     (command,) = read_script(script, "s.sh").commands
     assert [list(command.words)[1:]] == _by_bash(script, tmp_path)
     assert command.environment == ()

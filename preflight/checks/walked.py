@@ -39,8 +39,9 @@ def check_walk(context: Context) -> Iterator[Fault | Undecided | Note]:
         yield from as_patched(context, followed.found)
     else:
         yield from followed.found
-    plugins = tuple(f"{one.name} of {one.module}" for one in installed_plugins(Path(context.tree.facts.site_packages)))
-    yield from assumed(followed.walk, followed.assumptions, plugins)
+    site = Path(context.tree.facts.site_packages)
+    plugins = installed_plugins(site) if "plugins" in followed.walk.assumed else ()
+    yield from assumed(followed.walk, followed.assumptions, [f"{one.name} of {one.module}" for one in plugins])
     yield from _served_otherwise(context, followed.walk)
 
 

@@ -212,7 +212,7 @@ def check_request(arguments: argparse.Namespace, settings: Settings) -> Request:
             tensor_parallel_size=arguments.tensor_parallel_size,
             pipeline_parallel_size=arguments.pipeline_parallel_size,
             environment=tuple(arguments.env or ()),
-            inherited=tuple(sorted(os.environ.items())) if getattr(arguments, "becomes", False) else (),
+            inherited=tuple(sorted(os.environ.items())) if arguments.becomes else (),
             folder=Path.cwd(),
         ),
         select=_words(arguments.select, settings.select),

@@ -140,7 +140,7 @@ def _command(
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description=f"{help[:1].upper()}{help[1:]}.", allow_abbrev=False, **more
     )
-    command.set_defaults(run=run, takes_launch=launch)
+    command.set_defaults(run=run, takes_launch=launch, becomes=False)
     return command
 
 

@@ -44,6 +44,7 @@ def find_commands(request: LaunchRequest) -> Commands:
     own = tuple(_assignment(text) for text in request.environment)
     inherited = tuple(Assignment(name, value, INHERITED) for name, value in request.inherited)
     given = (*inherited, *own)
+    commands = Commands((), (), own, inherited)
     doubts: list[Doubt] = []
     if request.words is not None and request.file is not None:
         raise UsageError(
@@ -58,15 +59,15 @@ def find_commands(request: LaunchRequest) -> Commands:
                 "a launch is `vllm serve ...`, `python -m vllm...`, or a container of a vLLM image; "
                 "give the command itself behind `--`",
             )
-        return Commands(_with_options(programs, request), tuple(doubts), own, inherited)
+        return replace(commands, programs=_with_options(programs, request), doubts=tuple(doubts))
     words = tuple(Word(word) for word in request.words or ())
     programs = tuple(_of_command(FoundCommand(words), request.folder, given, doubts, 0)) if words else ()
     if programs:
-        return Commands(_with_options(programs, request), tuple(doubts), own, inherited)
+        return replace(commands, programs=_with_options(programs, request), doubts=tuple(doubts))
     if doubts:
-        return Commands((), tuple(doubts), own, inherited)
+        return replace(commands, doubts=tuple(doubts))
     arguments = words if words and not words[0].startswith("-") else (Word("serve"), *words)
-    return Commands(_with_options((Program(arguments, ()),), request), (), own, inherited, bare=bool(words))
+    return replace(commands, programs=_with_options((Program(arguments, ()),), request), bare=bool(words))
 
 
 def _assignment(text: str) -> Assignment:

@@ -66,6 +66,7 @@ class Builder(StandIn):
         self.registry: dict[Object, Object] = {}
         self.groups: list[Object] = []
         self.made_by: Object = None  #: the class whose instances subparsers become
+        self.idle = False  #: it is of a subcommand that is not read, see ``Run.lean``
 
     def attributes(self, name: str) -> Object:
         """The attributes of a parser that code asks for; None for others."""
@@ -128,11 +129,11 @@ def builder_of(value: Object) -> Builder | None:
     return native.builder if isinstance(native, (Group, Subparsers)) else None
 
 
-def idle_among(run: Run, values: Iterable[Object]) -> Object:
+def idle_among(values: Iterable[Object]) -> Object:
     """The first of ``values`` that is the parser of a subcommand which is not read; None if there is none."""
     for value in values:
         builder = builder_of(value)
-        if builder is not None and id(builder) in run.idle:
+        if builder is not None and builder.idle:
             return value
     return None
 
@@ -222,7 +223,7 @@ def _add_parser(run: Run, holder: Subparsers, *args: Object, **options: Object) 
     aliases = options.pop("aliases", ())
     deprecated = options.pop("deprecated", None)
     del deprecated
-    if id(outer) in run.idle:
+    if outer.idle:
         return outer.instance or outer
     options.setdefault("prog", f"{outer.parser.prog} {name}".strip())
     made = call(run, outer.made_by, [], options) if outer.made_by is not None else _new_parser(run, **options)
@@ -233,8 +234,7 @@ def _add_parser(run: Run, holder: Subparsers, *args: Object, **options: Object) 
     named = [name, *(aliases if isinstance(aliases, (list, tuple)) else ())]
     for alias in named:
         holder.commands.parsers[alias] = builder.parser
-    if run.lean and not any(alias in run.argv for alias in named):
-        run.idle[id(builder)] = builder
+    builder.idle = run.lean and not any(alias in run.argv for alias in named)
     return made
 
 
@@ -276,7 +276,7 @@ def _add_argument(run: Run, holder: Object, *names: Object, **options: Object) -
     native = holder.native if isinstance(holder, Instance) else holder
     group = native if isinstance(native, Group) else None
     parser = builder.parser
-    if id(builder) in run.idle:
+    if builder.idle:
         return holder
     where = place(run)
     if any(not isinstance(name, str) for name in names) or ("**" in options and not names):

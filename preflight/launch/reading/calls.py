@@ -208,10 +208,10 @@ def _call_function(run: Run, function: Function, arguments: list[Object], keywor
     from preflight.launch.reading.run import MAX_DEPTH, Frame
     from preflight.launch.reading.statements import execute_block
 
-    if run.idle:
+    if run.lean:
         from preflight.launch.reading.argparsing import idle_among
 
-        idle = idle_among(run, (*arguments, *keywords.values()))
+        idle = idle_among((*arguments, *keywords.values()))
         if idle is not None:
             return idle  # as most such functions do
     if len(run.frames) >= MAX_DEPTH:

@@ -52,7 +52,6 @@ class Run:
     #: whether the parsers of subcommands that ``argv`` does not name are left as they are made: they get no arguments,
     #: and no function that is given one is entered
     lean: bool = False
-    idle: dict[int, Object] = field(default_factory=dict)  #: these parsers, by their id
     strict: bool = (
         False  #: an exception in a stand-in is a fault of ours and shown as one, instead of as something unknown
     )
