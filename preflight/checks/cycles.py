@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from preflight.checks.changes import frame_of
+from preflight.checks.changes import frame_of, names_of
 from preflight.checks.import_graph import ImportGraph
 from preflight.checks.import_order import ImportRun, PartialImport
 from preflight.checks.imports import CYCLE
@@ -38,7 +38,7 @@ def check_cycles(context: Context, program: Program, subjects: Subjects) -> Iter
         if pristine is not None and isinstance(data, bytes) and frame_of(data) == frame_of(pristine):
             continue
         released = subjects.released_facts(file.path)
-        if released is not None and _shape(released.body) == _shape(module.facts.body):
+        if released is not None and _imports_alike(module.facts.body, released.body):
             continue
         if module.hole is not None:
             continue
@@ -121,24 +121,36 @@ def _key(failure: PartialImport) -> Failure:
     return failure.module, failure.item.name, failure.source
 
 
-def _shape(items: Iterable[Item]) -> tuple[object, ...]:
-    """What matters of a body for the order of imports and bindings: two bodies of one shape behave alike."""
+def _imports_alike(items: Iterable[Item], released: Iterable[Item]) -> bool:
+    """Whether importing a file does all that it did in the release, and at most binds more names: nothing there asks
+    for those, and who asks for one now has another import than the release."""
+    items = tuple(items)
+    new = frozenset(names_of(items) - names_of(released))
+    return _shape(items, new) == _shape(released, new)
+
+
+def _shape(items: Iterable[Item], new: frozenset[str]) -> tuple[object, ...]:
+    """What matters of a body for the order of imports and bindings, names that are ``new`` left out: two bodies of one
+    shape behave alike."""
     found: list[object] = []
     for item in items:
         if isinstance(item, Import):
             found.append((item.level, item.module, item.name, item.bound))
         elif isinstance(item, ClassFacts):
-            found.append((item.name, tuple(inner[:4] for inner in item.body if isinstance(inner, Import))))
+            imports = tuple(inner[:4] for inner in item.body if isinstance(inner, Import))
+            if imports or item.name not in new:
+                found.append((item.name, imports))
         elif isinstance(item, If):
-            found.append((item.test.text, _shape(item.body), _shape(item.orelse)))
+            found.append((item.test.text, _shape(item.body, new), _shape(item.orelse, new)))
         elif isinstance(item, Try):
-            handlers = tuple((handler.caught, _shape(handler.body)) for handler in item.handlers)
-            found.append((_shape(item.body), handlers, _shape(item.orelse), _shape(item.final)))
+            handlers = tuple((handler.caught, _shape(handler.body, new)) for handler in item.handlers)
+            arms = (item.body, item.orelse, item.final)
+            found.append((handlers, *(_shape(arm, new) for arm in arms)))
         elif isinstance(item, With):
-            found.append(("with", _shape(item.body)))
+            found.append(("with", _shape(item.body, new)))
         elif isinstance(item, Branches):
-            found.append((item.kind, tuple(_shape(arm) for arm in item.arms)))
-        elif hasattr(item, "name"):
+            found.append((item.kind, tuple(_shape(arm, new) for arm in item.arms)))
+        elif hasattr(item, "name") and item.name not in new:
             found.append(item.name)
     return tuple(found)
 

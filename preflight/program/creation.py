@@ -10,7 +10,6 @@ from preflight.program.classes import Class, Doubt
 from preflight.program.conditions import parse_expression
 from preflight.program.definitions import Definition, Kind, Missing, Resolution, Value
 from preflight.program.entry_points import CURRENT_PLATFORM
-from preflight.program.evaluate.evaluator import find_node
 from preflight.program.evaluate.values import Frame, Function, ModuleValue, Opaque, Raised, Unknown
 from preflight.program.facts import Call, Expression, FunctionFacts
 
@@ -85,8 +84,7 @@ class Creation:
 
     def _set_by(self, owner: Class, facts: FunctionFacts) -> list[str | None]:
         """The attributes that a function sets on its first parameter; None for one whose name is computed."""
-        tree = self._program.syntax_tree(self._program.module(owner.module))
-        node = find_node(tree, facts.line, (ast.FunctionDef,)) if isinstance(tree, ast.Module) else None
+        node = self._program.function_node(self._program.module(owner.module), facts)
         if node is None or not facts.parameters:
             return [None]
         first = facts.parameters[0].name

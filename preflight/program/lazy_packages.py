@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from preflight.program.conditions import Truth
 from preflight.program.definitions import Missing, Resolution
-from preflight.program.evaluate.evaluator import find_node
 from preflight.program.facts import FunctionFacts, Import
 from preflight.program.namespace import Namespace, run_body
 from preflight.program.syntax_nodes import dotted
@@ -92,8 +91,7 @@ class LazyPackages:
         member = cls.lookup("__getattr__") if cls is not None and cls.facts is not None else None
         if member is None or not isinstance(member.facts, FunctionFacts):
             return (None,)
-        source = self._program.syntax_tree(self._program.module(member.owner.module))
-        node = find_node(source, member.facts.line, (ast.FunctionDef,)) if isinstance(source, ast.Module) else None
+        node = self._program.function_node(self._program.module(member.owner.module), member.facts)
         if node is None:
             return (None,)
         endings: list[str | None] = []

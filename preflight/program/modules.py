@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from preflight.program.cache import FactsCache
 from preflight.program.extract import MAX_BYTES, extract, facts_of, parse
-from preflight.program.facts import Hole, Import, ModuleFacts
+from preflight.program.facts import FunctionFacts, Hole, Import, ModuleFacts
 from preflight.program.finder import ModuleKind, ModuleSpec
+from preflight.program.one_function import FunctionNode, cut_out, look_up
+from preflight.program.source_text import SourceText
 from preflight.tree.kinds import SourceUnreadable
 
 if TYPE_CHECKING:
@@ -78,13 +80,14 @@ def absolute_name(package: str, level: int, name: str) -> str | None:
 
 
 class Loader:
-    """Reads files into facts and syntax trees: nothing is parsed twice, trees are kept only for those who ask."""
+    """Reads files into facts and syntax trees; trees are kept only for those who ask."""
 
     def __init__(self, tree: Tree, cache: FactsCache) -> None:
         self._tree = tree
         self.cache = self._cache = cache
         self._trees: OrderedDict[str, tuple[ast.Module | Hole, bytes]] = OrderedDict()
         self._data: dict[str, bytes] = {}
+        self._lines: dict[str, SourceText] = {}
         self._kept_bytes = 0
         self.parsed = 0
 
@@ -158,6 +161,21 @@ class Loader:
         else:
             self._trees.move_to_end(spec.name)
         return kept[0]
+
+    def function(self, spec: ModuleSpec, facts: FunctionFacts) -> FunctionNode | None:
+        """The syntax tree of one function: out of its file's where that is at hand, else parsed by itself."""
+        if spec.name not in self._trees:
+            text = self._lines.get(spec.name)
+            if text is None:
+                data = self.data(spec)
+                if isinstance(data, Hole):
+                    return None
+                text = self._lines[spec.name] = SourceText(data)
+            node = cut_out(text, facts)
+            if node is not None:
+                return node
+        tree = self.tree(spec)
+        return look_up(tree, facts) if isinstance(tree, ast.Module) else None
 
     def kept(self, what: str, signature: str) -> dict[str, list[str]] | None:
         """An index of names that was kept for these very files."""

@@ -169,6 +169,10 @@ class Program:
         """The syntax tree of a module; only a bounded number is kept."""
         return self.loader.tree(module.spec)
 
+    def function_node(self, module: Module, facts: FunctionFacts) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The syntax tree of a function of a module; None if its source cannot be read."""
+        return self.loader.function(module.spec, facts)
+
     def importable(self, name: str) -> Truth:
         """Whether importing the module succeeds, looking a few modules deep; ``importing`` looks all the way."""
         return self.importing.shallow(name)

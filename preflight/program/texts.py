@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,13 +26,25 @@ class Texts:
         self._data: bytes | None = None
         self._place: dict[str, int] = {}
         self._with: dict[str, tuple[Module, ...]] = {}
+        self._found: dict[str, tuple[list[Module], Iterator[Module]]] = {}
         self._matching: dict[tuple[bytes, str], tuple[Module, ...]] = {}
 
     def modules_with(self, word: str) -> tuple[Module, ...]:
         """Modules whose text holds ``word`` as a whole word."""
         if word not in self._with:
-            self._with[word] = tuple(self._find(word.encode()))
+            self._with[word] = tuple(self.each_with(word))
         return self._with[word]
+
+    def each_with(self, word: str) -> Iterator[Module]:
+        """The same one by one: who stops early does not have the whole tree searched."""
+        found, rest = self._found.setdefault(word, ([], self._find(word.encode())))
+        for place in count():
+            if place == len(found):
+                module = next(rest, None)
+                if module is None:
+                    return
+                found.append(module)
+            yield found[place]
 
     def matching(self, pattern: bytes, word: str) -> tuple[Module, ...]:
         """The modules with ``word`` in which a pattern is found."""
@@ -72,7 +85,7 @@ class Texts:
             found.add(line)
         return frozenset(found)
 
-    def _find(self, needle: bytes) -> Iterable[Module]:
+    def _find(self, needle: bytes) -> Iterator[Module]:
         data = self._read()
         length = len(needle)
         at = data.find(needle)

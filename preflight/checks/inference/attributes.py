@@ -143,7 +143,7 @@ class Attributes:
 
     def _uses_of(self, name: str) -> Iterator[tuple[Module, bytes, _Use]]:
         texts = self._inference.program.texts
-        for module in texts.modules_with(name):
+        for module in texts.each_with(name):
             text = texts.of(module)
             for use in _uses(text, name):
                 yield module, text, use

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from preflight.checks.inference.bodies import Body, FunctionNode, read_body, read_top
+from preflight.checks.inference.bodies import Body, read_body, read_top
 from preflight.checks.places import column_of
 from preflight.model import Excerpt, Span
 
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from preflight.program import Module, Program
     from preflight.program.facts import FunctionFacts, Hole
     from preflight.syntax.source import Source, SourceStore
-
-_TRY = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)
-_BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Match, *_TRY)
 
 
 class Code:
@@ -26,7 +22,6 @@ class Code:
         self._program = program
         self._sources = sources
         self._trees: dict[str, ast.Module | Hole] = {}
-        self._nodes: dict[str, dict[tuple[int, str], tuple[FunctionNode, bool]]] = {}
         self._bodies: dict[tuple[str, int, str, bool], Body | None] = {}
 
     def body(self, module: Module, facts: FunctionFacts, method: bool = False) -> Body | None:
@@ -34,10 +29,11 @@ class Code:
         it is not written in a class."""
         key = (module.name, facts.line, facts.name, method)
         if key not in self._bodies:
-            found = self._index(module).get((facts.line, facts.name))
+            node = self._program.function_node(module, facts)
             static = any(decorator.text == "staticmethod" for decorator in facts.decorators)
-            bound = method or (found is not None and found[1] and not static)
-            self._bodies[key] = read_body(module, found[0], None, bound) if found is not None else None
+            around = facts.qualname.rpartition(".")[0]
+            bound = method or (around != "" and not around.endswith("<locals>") and not static)
+            self._bodies[key] = read_body(module, node, None, bound) if node is not None else None
         return self._bodies[key]
 
     def forget(self) -> None:
@@ -46,7 +42,6 @@ class Code:
             if body is not None:
                 body.inner.clear()
         self._bodies.clear()
-        self._nodes.clear()
         self._trees.clear()
 
     def top(self, module: Module) -> Body | None:
@@ -59,17 +54,6 @@ class Code:
         if module.name not in self._trees:
             self._trees[module.name] = self._program.syntax_tree(module)
         return self._trees[module.name]
-
-    def _index(self, module: Module) -> dict[tuple[int, str], tuple[FunctionNode, bool]]:
-        """Every function of a module, by its line and name, and whether it is written in a class."""
-        known = self._nodes.get(module.name)
-        if known is None:
-            known = self._nodes[module.name] = {}
-            tree = self._tree(module)
-            if isinstance(tree, ast.Module):
-                for node, method in _functions(tree.body, False):
-                    known[node.lineno, node.name] = (node, method)
-        return known
 
     # -- places -------------------------------------------------------------------------------------------------------
 
@@ -97,25 +81,3 @@ class Code:
             return None
         lines = self.source(span.path).lines
         return excerpt(span.path, lines, span.line, span.line) if lines else None
-
-
-def _functions(
-    statements: list[ast.stmt], in_class: bool
-) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """The functions in a block, those in the blocks below it included."""
-    for node in statements:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node, in_class
-            yield from _functions(node.body, False)
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, True)
-        elif isinstance(node, _BLOCKS):
-            for block in _blocks(node):
-                yield from _functions(block, in_class)
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(node, name, [])
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body

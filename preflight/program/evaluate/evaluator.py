@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from preflight.program.classes import Class
@@ -305,15 +305,12 @@ class Evaluator:
         return value
 
     def body_of(self, function: Function) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
-        """The syntax tree of a function, out of its file's."""
+        """The syntax tree of a function."""
         if function.node is None:
             facts = function.facts
-            tree = self.program.syntax_tree(function.module)
-            if facts is None or not isinstance(tree, ast.Module):
+            node = self.program.function_node(function.module, facts) if facts is not None else None
+            if node is None:
                 raise Undecidable(f"the source of {function.qualname} cannot be read")
-            node = find_node(tree, facts.line, (ast.FunctionDef, ast.AsyncFunctionDef))
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                raise Undecidable(f"the source of {function.qualname} is not where it was")
             function.node = node
         return function.node
 
@@ -340,29 +337,3 @@ class Evaluator:
             reason = value.reason if isinstance(value, Unknown) else f"{value.path} is outside of the tree"
             raise Undecidable(f"{what} is not known: {reason}")
         return answer is Truth.YES
-
-
-def find_node(tree: ast.AST, line: int, kinds: tuple[type[ast.stmt], ...]) -> ast.stmt | None:
-    """The statement of one of these kinds whose ``def`` or ``class`` stands at ``line``."""
-    for node in _blocks(tree):
-        start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        if not start <= line <= (node.end_lineno or node.lineno):
-            continue
-        if isinstance(node, kinds) and node.lineno == line:
-            return node
-        found = find_node(node, line, kinds)
-        if found is not None:
-            return found
-    return None
-
-
-def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
-    """The statements directly inside of a node, whatever block of it they are in."""
-    for field in ("body", "orelse", "finalbody"):
-        inner = getattr(node, field, None)
-        if isinstance(inner, list):
-            yield from (statement for statement in inner if isinstance(statement, ast.stmt))
-    for handler in getattr(node, "handlers", ()):
-        yield from handler.body
-    for case in getattr(node, "cases", ()):
-        yield from case.body
