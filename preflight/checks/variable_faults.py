@@ -33,7 +33,7 @@ def variable_faults(context: Context, launch: Launch) -> Iterator[Fault | Undeci
     known, path, line = table
     for name in own:
         # A variable may be read without the table.
-        if name in known or any(True for _ in program.texts.modules_with(name)):
+        if name in known or any(True for _ in program.texts.each_with(name)):
             continue
         origin = launch.origin_of_variable(name)
         strict = launch.parsed.values.get(_STRICT) is True

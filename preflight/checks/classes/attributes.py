@@ -233,7 +233,7 @@ def _misspelt_store(survey: Survey, cls: Class, name: str) -> tuple[Span, str] |
 
 def _files(survey: Survey, name: str) -> int:
     """How many files of the tree hold the word; 2 stands for more."""
-    return sum(1 for _, _ in zip(survey.program.texts.modules_with(name), range(2), strict=False))
+    return sum(1 for _, _ in zip(survey.program.texts.each_with(name), range(2), strict=False))
 
 
 def _trail(cls: Class, method: Method, read_at: Span, span: Span) -> list[Step]:

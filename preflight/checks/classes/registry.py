@@ -215,4 +215,4 @@ def _is_imported(survey: Survey, module: Module) -> bool:
 
 def _is_used(survey: Survey, cls: Class) -> bool:
     """Whether other files of the tree name the class."""
-    return any(module.name != cls.module for module in survey.program.texts.modules_with(cls.name))
+    return any(module.name != cls.module for module in survey.program.texts.each_with(cls.name))
