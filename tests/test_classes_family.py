@@ -16,6 +16,7 @@ from preflight.cli import main
 from preflight.model import Fault, Severity
 from preflight.program import FactsCache, Program
 from tests.checking import context_of
+from tests.faults import found_by
 from tests.minimodels import FILES, MODELS
 from tests.minitree import make_tree
 from tests.programs import tree_of
@@ -337,6 +338,25 @@ def test_a_constructor_that_a_decorator_puts_there_is_no_other_of_the_same_line(
         toy = "@wrapped\nclass Toy(Base):\n    def __init__(self, size):\n        super().__init__(size)\n"
         text = head + "\n" * (above - 3) + toy
         assert faults_of(tmp_path / str(above), {"vllm/wrap.py": wrap, TOY: text}) == [], above
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("class Toy(Nope): ...\n", [("PF204", "error", 1)]),
+        ("class Toy(nope.Nope): ...\n", [("PF204", "error", 1)]),
+        ("class Toy(Nope[int]): ...\n", [("PF204", "error", 1)]),
+        ("class Toy(Late): ...\nclass Late: ...\n", [("PF206", "error", 1)]),
+        # the class statement ends before its decorator is called
+        ("def no(cls):\n    raise TypeError\n\n@no\nclass Toy(Nope): ...\n", [("PF204", "error", 5)]),
+        ("def no(cls):\n    raise TypeError\n\n@no\nclass Toy: ...\n", [("PF303", "error", 5)]),
+        # a handler takes what the class statement raises
+        ("try:\n    class Toy(Nope): ...\nexcept NameError:\n    class Toy: ...\n", []),
+    ],
+)
+def test_a_base_that_nothing_binds_is_told_once(tmp_path: Path, text: str, wanted: list[tuple[str, str, int]]) -> None:
+    found = found_by(tmp_path, {"vllm/toy.py": "import os\n"}, {"vllm/toy.py": text}, ("PF2", "PF3"))
+    assert [(one.rule, one.severity, one.line) for one in found] == wanted
 
 
 def test_what_the_release_has_itself_is_told_with_the_whole_tree_only(tmp_path: Path) -> None:

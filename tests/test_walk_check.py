@@ -256,6 +256,45 @@ def test_a_name_that_the_module_binds_nowhere_is_a_fault(
     assert all(help is not None and "nowhere_bound" in help for help in helps)
 
 
+LISTS = """
+
+def first(name):
+    if name not in ("fp8", "awq"):
+        raise ValueError(f"unknown {name}")
+
+
+def second(name):
+    if name in ("fp8", "gptq"):
+        return name
+    else:
+        raise ValueError(f"{name} cannot be had")
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "body", "wanted"),
+    [
+        # the second list is asked for the name that the first one refused: only another name comes to it
+        ({"kind": "fp9"}, ("first(model.hf_config.kind)", "second(model.hf_config.kind)"), ["first"]),
+        ({"kind": "awq"}, ("first(model.hf_config.kind)", "second(model.hf_config.kind)"), ["second"]),
+        ({"kind": "fp9", "other": "fp9"}, ("first(model.hf_config.kind)", "second(model.hf_config.other)"), None),
+        ({"kind": "fp9", "other": "fp7"}, ("first(model.hf_config.kind)", "second(model.hf_config.other)"), None),
+    ],
+    ids=["same", "second only", "another key", "another name"],
+)
+def test_a_name_that_two_lists_refuse_is_one_fault(
+    config: dict[str, Any], body: tuple[str, ...], wanted: list[str] | None, tmp_path: Path, capsys: Any
+) -> None:
+    text = engine(*body) + LISTS
+    facts = {"architectures": ["ToyForCausalLM"], "num_attention_heads": 8, "media_token_id": 7, **config}
+    _code, report = check_launch(tmp_path, capsys, patch={ENGINE: text}, config=facts)
+    lines = text.splitlines()
+    raised = {"first": "unknown {name}", "second": "cannot be had"}
+    at = [next(n for n, line in enumerate(lines, 1) if raised[one] in line) for one in wanted or raised]
+    assert found(report) == [("PF601", "error")] * len(at)
+    assert [(finding["path"], finding["line"]) for finding in report["findings"]] == [(ENGINE, line) for line in at]
+
+
 def test_an_installed_plugin_is_said_not_to_be_followed(tmp_path: Path, capsys: Any) -> None:
     loads = {
         "vllm/plugins/__init__.py": "def load_general_plugins():\n    pass\n",

@@ -36,6 +36,11 @@ def test_flags_that_do_not_fit_are_told_with_their_values(flags, check, said) ->
     assert said in told[0].message
 
 
+def test_a_method_that_no_list_of_the_release_has_is_one_fault() -> None:
+    found = launch("0.16.0", LLAMA, "-q", "fp9")
+    assert [(name, path) for name, path, _line in places(found)] == [("ValidationError", "vllm/config/model.py")]
+
+
 def test_a_model_of_the_release_is_constructed() -> None:
     found = launch("0.16.0", LLAMA, "--skip-tokenizer-init", construct=True)
     assert places(found) == []

@@ -177,7 +177,7 @@ class ClassMaker:
             if found.missing is not None:
                 missing = found.missing
                 if missing.module == module.name and missing.name == name.partition(".")[0]:
-                    cls.fails_with(f"NameError: name {missing.name!r} is not defined")
+                    cls.fails_for_base(missing.name)
                 return Base(*place, None, missing.as_exception()), subscripted
             if len(classes) == 1 and len(found.definitions) == 1 and not found.may_be_unbound:
                 replaced = classes[0].replaced_by()

@@ -52,6 +52,7 @@ class Class:
         #: why decorators leave the class unknown
         self.decorator_doubts: list[Doubt] = []
         self._creation_error: str | None = None
+        self._lacks_base = False
         self._prepared = facts is None
         self._result: Value = self
         self._bases: tuple[Base, ...] | None = None
@@ -112,7 +113,8 @@ class Class:
         if not self._prepared:
             self._prepared = True
             self._linearize()  # a class statement that fails by its bases never gets to its decorators
-            self._result = self._program.decorate(self) if self._order_error is None else self
+            made = self._order_error is None and not self._lacks_base
+            self._result = self._program.decorate(self) if made else self
 
     @property
     def creation_error(self) -> str | None:
@@ -121,9 +123,19 @@ class Class:
         assert self.bases is not None  # naming the bases is part of making the class
         return self._creation_error
 
+    @property
+    def lacks_base(self) -> bool:
+        """Whether what making the class raises is the NameError of a base that nothing binds."""
+        return self.creation_error is not None and self._lacks_base
+
     def fails_with(self, error: str) -> None:
         """Note what making the class raises."""
         self._creation_error = error
+
+    def fails_for_base(self, name: str) -> None:
+        """Note that nothing binds the name of a base, at which the class statement raises before all else."""
+        self.fails_with(f"NameError: name {name!r} is not defined")
+        self._lacks_base = True
 
     def replaced_by(self) -> Value:
         """What the name of the class stands for behind its decorators: itself, but for a decorator that replaces it."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk.entries import PATH
 from preflight.walk.nearby import remarks_on
+from preflight.walk.origins import parts
 from preflight.walk.outcomes import Exit, Raised
 from preflight.walk.result import Found
 from preflight.walk.values import Const, Instance
@@ -96,8 +97,13 @@ class Course:
         # sizes that one check refused are refused by every layer that is made of them
         if self.name == "construct" and exit.missing is None and found:
             return True
+        before = [one.exit for one in found if one.stage == self.name]
+        # a name that one list does not have is another once that is seen to, and is then asked of the lists behind it
+        sought = _unlisted(exit)
+        if sought is not None and any(_unlisted(other) == sought for other in before):
+            return True
         # a key that a check misses is missing for those behind it too
-        return bool(exit.named) and any(exit.named <= one.exit.named for one in found if one.stage == self.name)
+        return bool(exit.named) and any(exit.named <= other.named for other in before)
 
     def _again(self, exit: Exit) -> bool:
         """Whether the same attribute was found missing from the same kind of object."""
@@ -114,6 +120,22 @@ def found_in(machine: Machine, stage: str, exit: Exit) -> Found:
     """A fault as it is told: with the assumptions made by now, and what was remarked on the way."""
     remarks = remarks_on(exit, machine.remarks, classes_asked=stage == "configure")
     return Found(stage, exit, tuple(machine.assumed.values()), remarks)
+
+
+def _unlisted(exit: Exit) -> tuple[str, tuple[str, ...]] | None:
+    """The name that is raised for because a list does not have it, with where it was given; None for another fault."""
+    if not exit.conditions:
+        return None
+    condition = exit.conditions[-1]
+    match condition.test:
+        case ast.Compare(left=left, ops=[ast.NotIn()]) if condition.taken:
+            pass
+        case ast.Compare(left=left, ops=[ast.In()]) if not condition.taken:
+            pass
+        case _:
+            return None
+    value = dict(condition.values).get(ast.unparse(left))
+    return (value.value, parts(value.origin)) if isinstance(value, Const) and isinstance(value.value, str) else None
 
 
 def _of_none(exit: Exit) -> bool:

@@ -21,11 +21,12 @@ _ENOUGH_MEMBERS = 2
 
 
 def check_orders(survey: Survey) -> Iterator[Fault]:
-    """Classes whose statement raises: their bases have no common order, or a decorator refuses them."""
+    """Classes whose statement raises: their bases have no common order, or a decorator refuses them. A base that
+    nothing binds is a name like others, and what is said of names is said there."""
     for cls in survey.classes():
         if cls.facts is not None and cls.mro_error is not None:
             yield _conflict(survey, cls)
-        elif cls.facts is not None and cls.creation_error is not None:
+        elif cls.facts is not None and cls.creation_error is not None and not cls.lacks_base:
             yield _refused(survey, cls, cls.facts)
 
 
