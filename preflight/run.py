@@ -38,7 +38,7 @@ class Request:
 
 def all_checks() -> tuple[Check, ...]:
     """Every family of checks, cheapest first."""
-    from preflight.checks import files, flags, imports, names, patches, walked
+    from preflight.checks import files, flags, imports, names, patches, plugin_raises, walked
     from preflight.checks.classes import family
     from preflight.checks.configs import family as configs
     from preflight.checks.effects import family as effects
@@ -49,6 +49,7 @@ def all_checks() -> tuple[Check, ...]:
         *files.CHECKS,
         *imports.CHECKS,
         *names.CHECKS,
+        *plugin_raises.CHECKS,
         *family.CHECKS,
         *monkey.CHECKS,
         *effects.CHECKS,

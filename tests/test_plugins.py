@@ -413,6 +413,116 @@ def test_a_call_that_cannot_bind(site, repo, tmp_path, start, register, entry, s
     assert found == ([("PF305", severity)] if severity else [])
 
 
+RAISING = """\
+import os
+from contextlib import suppress
+from functools import wraps
+
+import vllm
+from packaging.version import Version
+from plug import settings
+
+_READY = False
+IS_OLD = Version(vllm.__version__) < Version("0.18")
+LEAST = "0.18"
+
+
+def safe(function):
+    @wraps(function)
+    def inner():
+        with suppress(Exception):
+            function()
+    return inner
+
+
+def setup():
+    global _READY
+    _READY = True
+
+
+def fail():
+    raise RuntimeError("here")
+
+
+def fail_unless(ready):
+    if not ready:
+        raise RuntimeError("here")
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("raise", 0),
+        ("raise RuntimeError('no')", 0),
+        ("print('a')\n    raise SystemExit(1)", 1),
+        ("fail()", "here"),
+        ("return fail()", "here"),
+        ("if IS_OLD:\n        raise RuntimeError('too old')", 1),
+        ("if Version(vllm.__version__) < Version(LEAST):\n        raise RuntimeError('too old')", 1),
+        ("found = vllm.__version__\n    if not found.startswith('0.18'):\n        raise RuntimeError('too old')", 2),
+        ("if not IS_OLD:\n        return\n    fail()", "here"),
+        ("fail_unless(not IS_OLD)", "here"),
+        ("for _ in range(3):\n        print(_)\n    raise ValueError", 2),
+        # not certain
+        ("if input():\n        raise ValueError", None),
+        ("if input():\n        return\n    raise ValueError", None),
+        ("if not IS_OLD:\n        raise RuntimeError('too new')", None),
+        ("IS_OLD = input()\n    if IS_OLD:\n        raise ValueError", None),
+        ("if os.getenv('PLUG_VERSION') is None:\n        raise ValueError", None),
+        ("while True:\n        if input():\n            return\n    raise ValueError", None),
+        ("match input():\n        case 'a':\n            raise ValueError", None),
+        # set by what is called before
+        ("setup()\n    if not _READY:\n        raise ValueError", None),
+        ("setup()\n    fail_unless(_READY)", None),
+        ("if _READY:\n        return\n    raise ValueError", None),
+        ("settings.READY = True\n    if not settings.READY:\n        raise ValueError", None),
+        # something keeps it
+        ("with suppress(ValueError):\n        raise ValueError", None),
+        ("try:\n        raise ValueError\n    except ValueError:\n        pass", None),
+        ("try:\n        raise ValueError\n    finally:\n        return", None),
+        ("yield\n    raise ValueError", None),
+        ("def later():\n        raise ValueError\n    print(later)", None),
+    ],
+)
+def test_what_an_entry_point_certainly_raises(site, repo, tmp_path, body, line):
+    text = f"{RAISING}def register():\n    {body}\n"
+    lay_out(repo, {"plug/__init__.py": text, "plug/settings.py": "READY = False\n", "pyproject.toml": ENTRY})
+    lines = text.splitlines()
+    at = lines.index('    raise RuntimeError("here")') + 1 if line == "here" else None
+    if body.startswith("fail_unless"):
+        at = lines.index('        raise RuntimeError("here")') + 1
+    elif isinstance(line, int):
+        at = lines.index("def register():") + 2 + line
+    wanted = [("PF601", "E", "plug/__init__.py", at)] if line is not None else []
+    assert findings(opened(site), tmp_path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("changes", "environment"),
+    [
+        ({"plug/__init__.py": RAISING + "@safe\ndef register():\n    raise ValueError\n"}, {}),
+        # the loading fails before, which is caught
+        ({"plug/__init__.py": "import sys\nassert_not = vllm_gone\n\ndef register():\n    raise ValueError\n"}, {}),
+        # a platform that is asked may say no by an exception
+        ({"pyproject.toml": PLATFORM_ENTRY}, {}),
+        # this launch leaves it out
+        ({}, {"NAMES": "other"}),
+        # nothing of vLLM enters it
+        ({"pyproject.toml": ENTRY.replace("vllm.general_plugins", "other.plugins")}, {}),
+        # a script that ends by it has ended
+        ({"pyproject.toml": '[project]\nname = "plug"\n[project.scripts]\nvllm = "plug:register"\n'}, {}),
+    ],
+    ids=["decorator", "not loaded", "platform", "left out", "not entered", "script"],
+)
+def test_what_an_entry_point_raises_and_ends_no_launch(site, repo, tmp_path, changes, environment):
+    start = "def register():\n    raise ValueError\n"
+    lay_out(repo, {"plug/__init__.py": start, "plug/settings.py": "", "pyproject.toml": ENTRY, **changes})
+    assert "PF601" not in [rule for rule, *_ in findings(opened(site), tmp_path, **environment)]
+
+
 def test_a_try_that_is_only_for_a_missing_vllm(site, repo):
     text = "try:\n    from . import a\nexcept ModuleNotFoundError as error:\n    if error.name != {}:\n        raise\n    a = None\n"
     for name, loads in (("'vllm'", True), ("'torch'", False)):

@@ -9,7 +9,7 @@ from preflight.model import Excerpt
 from preflight.syntax.excerpt import excerpt
 
 
-def column_of(lines: Sequence[str], node: ast.expr | ast.keyword, *, end: bool = False) -> int | None:
+def column_of(lines: Sequence[str], node: ast.expr | ast.stmt | ast.keyword, *, end: bool = False) -> int | None:
     """The column, from 1 and in characters, at which a node begins or ends; None if the line is not there."""
     line = node.end_lineno if end else node.lineno
     offset = node.end_col_offset if end else node.col_offset
@@ -21,6 +21,6 @@ def column_of(lines: Sequence[str], node: ast.expr | ast.keyword, *, end: bool =
     return len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace")) + 1
 
 
-def shown_at(path: str, lines: Sequence[str], node: ast.expr) -> Excerpt:
+def shown_at(path: str, lines: Sequence[str], node: ast.expr | ast.stmt) -> Excerpt:
     """The lines around a node."""
     return excerpt(path, lines, node.lineno, node.end_lineno or node.lineno)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.checks.body.study import studies_of
@@ -35,6 +37,19 @@ class Endings:
             return FAILS
         caught = [stage for stage in stages if stage.caught]
         return Ending(False, _sentence(caught[0])) if caught else OPEN
+
+    def raising(self, launch: Launch | None) -> Iterator[tuple[Stage, str, ast.Raise]]:
+        """The steps that end the launch at a ``raise`` of the plug-in: the step, the module and the statement."""
+        run = self._program.plugin_run
+        seen: set[tuple[str, int]] = set()
+        for stage in run.stages if run is not None else ():
+            for name, node in stage.raised:
+                place = (name, node.lineno)
+                if place in seen or stage.point.group == SCRIPTS_GROUP or stage.caught or _is_passed_by(stage, launch):
+                    continue
+                if self._comes_to(stage, *place):
+                    seen.add(place)
+                    yield stage, name, node
 
     def _comes_to(self, stage: Stage, name: str, line: int | None) -> bool:
         """Whether a step runs the code, and no step before it has failed, there or elsewhere."""

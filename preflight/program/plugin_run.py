@@ -17,7 +17,7 @@ from preflight.program.facts import Call, FunctionFacts, Hole, Import
 from preflight.program.modules import absolute_name
 from preflight.program.plugin_loading import plugin_loading
 from preflight.program.syntax_nodes import dotted
-from preflight.program.version_gates import ModuleRef, VersionGates
+from preflight.program.version_gates import UNKNOWN, ModuleRef, VersionGates
 from preflight.tree.kinds import SCRIPTS_GROUP, STARTUP_GROUP
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _DEEPEST = 30
 _MOST_CALLS = 2000
 #: the script that a launch is: a plug-in that brings one of this name is entered through it
 _SCRIPT = "vllm"
+#: ``except*`` is a statement of its own, which Python 3.10 does not have
+_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +38,8 @@ class Stage:
     """One step of the way into a plug-in. ``caught``: what it raises is caught, and the launch goes on without the
     plug-in. ``before`` are the steps of the same entry point that have to succeed first. ``loaded`` are the modules
     that it certainly imports, if nothing has raised before, and ``lines`` those of functions that it certainly comes
-    to, as (module, line). ``variable`` is one that would keep vLLM from this entry point."""
+    to, as (module, line). ``variable`` is one that would keep vLLM from this entry point. ``raised`` is the first
+    ``raise`` that a call of it certainly comes to and that nothing of the plug-in catches, with its module."""
 
     point: EntryPoint
     caught: bool
@@ -44,6 +47,7 @@ class Stage:
     variable: str | None = None
     loaded: set[str] = field(default_factory=set)
     lines: set[tuple[str, int]] = field(default_factory=set)
+    raised: list[tuple[str, ast.Raise]] = field(default_factory=list)
 
     def follows_one_with(self, name: str) -> bool:
         """Whether a step before this one imports the module."""
@@ -58,6 +62,11 @@ class PluginRun:
         self._gates = VersionGates(program, program.environment, first_call=True)
         self._entered: set[tuple[str, int, str]] = set()
         self._depth = 0
+        self._sure = VersionGates(program, program.environment, sure=True)
+        #: so many decorators, ``with``, ``finally`` and tests around may keep an exception away or from going on
+        self._held = 0
+        #: whether the function may have returned before, by a test that is answered as it mostly is
+        self._left = False
         self._stage: Stage
         self.stages: list[Stage] = []
 
@@ -124,6 +133,7 @@ class PluginRun:
             return
         self._stage.loaded.add(name)
         self._depth += 1
+        self._held += 1  # that importing it fails is asked of the module
         namespace = self._program.resolver.namespace(module)
         for item, certain in namespace.imports if namespace is not None else ():
             target = module.absolute(item)
@@ -137,6 +147,7 @@ class PluginRun:
                 if isinstance(node, ast.Call):
                     self._statement_call(module, node, {})
         self._depth -= 1
+        self._held -= 1
 
     def _is_raised_again(self, module: Module, item: Import) -> bool:
         """Whether an import stands in a ``try`` whose handler is only for a vLLM that is not there, and in nothing
@@ -158,13 +169,17 @@ class PluginRun:
             return None
         self._entered.add(key)
         function = self._gates.function(module, facts)
-        if function is None or self._depth > _DEEPEST:
+        if function is None or self._depth > _DEEPEST or _is_generator(function):
             return None
         self._depth += 1
+        left, self._left = self._left, False
+        self._held += bool(function.decorator_list) + left
         try:
             return self._body(module, function.body, names)[1]
         finally:
             self._depth -= 1
+            self._held -= bool(function.decorator_list) + left
+            self._left = left
 
     def _body(self, module: Module, body: Sequence[ast.stmt], names: dict[str, object]) -> tuple[bool, object]:
         """Run statements; whether the end is certainly reached, and what is returned."""
@@ -178,33 +193,57 @@ class PluginRun:
                     self._statement_call(module, value, names)
                 return False, value.value if isinstance(value, ast.Constant) else None
             elif isinstance(statement, ast.If):
+                _forget(names, statement.test)
                 answer = self._gates.holds(module, statement.test, names)
                 if answer is Truth.MAYBE:
                     if _may_leave(statement):
                         return False, None
+                    _forget(names, statement)
                     continue
                 chosen = statement.body if answer is Truth.YES else statement.orelse
+                guessed = self._sure.holds(module, statement.test, names) is not answer
+                self._held += guessed
                 reached, value = self._body(module, chosen, names)
+                self._held -= guessed
+                self._left = self._left or (guessed and _may_leave(statement))
                 if not reached:
                     return False, value
-            elif isinstance(statement, (ast.With, ast.Try)):
-                if isinstance(statement, ast.Try) and statement.handlers:
+            elif isinstance(statement, (ast.With, *_TRIES)):
+                _forget(names, statement)
+                if isinstance(statement, _TRIES) and statement.handlers:
                     if _may_leave(statement):
                         return False, None
                     continue  # what fails in it may be caught
+                self._held += 1
                 reached, value = self._body(module, statement.body, names)
+                self._held -= 1
                 if not reached:
                     return False, value
-            elif isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(statement.value, ast.Call):
-                self._statement_call(module, statement.value, names)
-            elif isinstance(statement, (ast.Raise, ast.For, ast.While, ast.Match)) and _may_leave(statement):
+            elif isinstance(statement, ast.Raise):
+                if not self._held and not self._left and not self._stage.raised:
+                    self._stage.raised.append((module.name, statement))
                 return False, None
+            else:
+                if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(statement.value, ast.Call):
+                    self._statement_call(module, statement.value, names)
+                if isinstance(statement, (ast.For, ast.While, ast.Match)) and _may_leave(statement):
+                    return False, None
+                self._binds(module, statement, names)
         return True, None
+
+    def _binds(self, module: Module, statement: ast.stmt, names: dict[str, object]) -> None:
+        """Note what a statement binds, which hides what the module has by that name."""
+        known = dict(names)
+        _forget(names, statement)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name):
+                self._sure.put(names, target.id, module, statement.value, known)
 
     def _comes_to(self, module: Module, statement: ast.stmt) -> None:
         """Note the lines that run whenever a statement is come to: all of a plain one, the head of a compound one."""
         last = statement.end_lineno or statement.lineno
-        if isinstance(statement, (ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(statement, (*_TRIES, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             last = statement.lineno
         elif isinstance(statement, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
             last = max(statement.lineno, statement.body[0].lineno - 1)
@@ -247,7 +286,12 @@ class PluginRun:
         target = self._program.module(only.module)
         function = self._gates.function(target, only.facts)
         if function is not None and "." not in only.facts.qualname:
-            self._call(target, only.facts, self._gates.bind(function, target, module, node, names))
+            bound = self._gates.bind(function, target, module, node, names)
+            sure = self._sure.bind(function, target, module, node, names)
+            guessed = any(value is UNKNOWN and bound[one] is not UNKNOWN for one, value in sure.items())
+            self._held += guessed
+            self._call(target, only.facts, bound)
+            self._held -= guessed
 
 
 def _raises_again(handler: ast.ExceptHandler) -> bool:
@@ -255,6 +299,27 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
     if isinstance(first, ast.If) and ast.unparse(first.test) == f"{handler.name}.name != 'vllm'":
         first = first.body[0]
     return isinstance(first, ast.Raise) and first.exc is None
+
+
+def _is_generator(function: ast.FunctionDef) -> bool:
+    """Whether a call of the function runs nothing of it yet."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _forget(names: dict[str, object], node: ast.AST) -> None:
+    """Take what code may bind, or take away, for not known."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            names[part.id] = UNKNOWN
+        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)):
+            names.update({part.name: UNKNOWN} if part.name is not None else {})
 
 
 def _may_leave(statement: ast.stmt) -> bool:

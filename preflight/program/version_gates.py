@@ -51,11 +51,15 @@ Locals = Mapping[str, object]
 
 class VersionGates:
     """Answers for one program. ``environment`` are the variables that the launch sets. ``first_call``: names that a
-    function rebinds are as the module sets them."""
+    function rebinds are as the module sets them. ``sure``: what other code may set meanwhile is not known: flags of
+    modules, and variables."""
 
-    def __init__(self, program: Program, environment: Mapping[str, str], *, first_call: bool = False) -> None:
+    def __init__(
+        self, program: Program, environment: Mapping[str, str], *, first_call: bool = False, sure: bool = False
+    ) -> None:
         self._program = program
         self._first_call = first_call
+        self._is_sure = sure
         self._environment = environment
         self._depth = 0
         self._functions: dict[tuple[str, int], ast.FunctionDef | None] = {}
@@ -165,6 +169,8 @@ class VersionGates:
             return self._member(target, binding.name)
         if isinstance(binding, Assign) and binding.kind in ("=", ":=") and binding.value is not None:
             node = parse_expression(binding.value.text)
+            if self._is_sure and isinstance(node, ast.Constant) and not isinstance(node.value, str):
+                raise Open
             if node is not None and (self._first_call or binding.name not in module.facts.globals):
                 return self.value(module, node, {})
         raise Open
@@ -206,6 +212,8 @@ class VersionGates:
     def _attribute(self, module: Module, node: ast.Attribute, names: Locals) -> object:
         owner = self.value(module, node.value, names)
         if isinstance(owner, ModuleRef):
+            if self._is_sure and self._program.finder.is_plugin(owner.name):
+                raise Open
             return self._member(owner.name, node.attr)
         if node.attr in _OF_VERSION and type(owner).__name__ == "Version":
             return getattr(owner, node.attr)
@@ -234,7 +242,7 @@ class VersionGates:
         if target in ("importlib.metadata.version", "importlib_metadata.version") and arguments == ["vllm"]:
             return self._member("vllm", "__version__")
         if target in ("os.getenv", "os.environ.get") and arguments and isinstance(arguments[0], str):
-            if arguments[0] not in self._environment and "VERSION" not in arguments[0]:
+            if self._is_sure or (arguments[0] not in self._environment and "VERSION" not in arguments[0]):
                 raise Open  # it may come from the machine; a variable that tells a version is set for a launch, or not
             return self._environment.get(arguments[0], arguments[1] if len(arguments) > 1 else None)  # type: ignore[arg-type]
         if target in ("bool", "str", "int") and len(arguments) == 1 and isinstance(arguments[0], (str, int, bool)):
@@ -304,24 +312,25 @@ class VersionGates:
         bound: dict[str, object] = {}
         defaults = function.args.defaults
         for parameter, default in zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True):
-            self._put(bound, parameter.arg, module, default, {})
+            self.put(bound, parameter.arg, module, default, {})
         for parameter, value in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
             if value is not None:
-                self._put(bound, parameter.arg, module, value, {})
+                self.put(bound, parameter.arg, module, value, {})
         for parameter, argument in zip(parameters, node.args, strict=False):
             bound.pop(parameter.arg, None)
-            self._put(bound, parameter.arg, caller, argument, names)
+            self.put(bound, parameter.arg, caller, argument, names)
         for keyword in node.keywords:
             if keyword.arg is not None:
                 bound.pop(keyword.arg, None)
-                self._put(bound, keyword.arg, caller, keyword.value, names)
+                self.put(bound, keyword.arg, caller, keyword.value, names)
         return bound
 
-    def _put(self, bound: dict[str, object], name: str, module: Module, node: ast.expr, names: Locals) -> None:
+    def put(self, bound: dict[str, object], name: str, module: Module, node: ast.expr, names: Locals) -> None:
+        """Bind a name to the value of an expression, or to one of which nothing is known."""
         try:
             bound[name] = self.value(module, node, names)
         except (Open, TypeError, ValueError, LookupError, AttributeError):
-            bound[name] = _UNKNOWN
+            bound[name] = UNKNOWN
 
     def _body(self, module: Module, body: list[ast.stmt], names: dict[str, object]) -> _Result | None:
         """Run statements; what they return, if they do."""
@@ -332,7 +341,7 @@ class VersionGates:
                 target = statement.targets[0]
                 if not isinstance(target, ast.Name):
                     raise Open
-                self._put(names, target.id, module, statement.value, dict(names))
+                self.put(names, target.id, module, statement.value, dict(names))
             elif isinstance(statement, ast.If):
                 chosen = statement.body if self.value(module, statement.test, names) else statement.orelse
                 result = self._body(module, chosen, names)
@@ -359,9 +368,9 @@ class VersionGates:
                 try:
                     names[alias.asname or alias.name] = self._member(node.module, alias.name)
                 except Open:
-                    names[alias.asname or alias.name] = _UNKNOWN
+                    names[alias.asname or alias.name] = UNKNOWN
             else:
-                names[alias.asname or alias.name] = _UNKNOWN
+                names[alias.asname or alias.name] = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,4 +390,5 @@ class _Unknown:
     __hash__ = None  # type: ignore[assignment]
 
 
-_UNKNOWN = _Unknown()
+#: stands for a value of which nothing is known
+UNKNOWN = _Unknown()
