@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from preflight.launch.sources.found import Assignment
+from preflight.launch.sources.found import Assignment, FoundCommand
 from preflight.launch.sources.shell import read_script
 from preflight.launch.unresolved import is_open, marks_in
 from preflight.launch.words import COMMAND_LINE
@@ -125,12 +125,215 @@ def test_any_command_has_the_words_that_bash_gives(words, v, tmp_path):
     assert _by_us(script) == _by_bash(script, tmp_path)
 
 
+_VALUES = st.sampled_from(("", "x", "1", "'p q'", '"$B"', "$A", '"${C:-d}"', '"${A}y"', "fp8", '"$GIVEN"'))
+_KNOWN = st.sampled_from(
+    [
+        *('-n "$A"', '-z "$B"', '"$A" = x', '"$A" != "$B"', '"${C:-1}" == 1', "$G", "-n $G", "-n $Z", "$Z = x", ""),
+        *('"$G" -gt 2', '"x$A" = "xx"', '"$A"', '! -z "$C"', '"$D" = "$A"', '"$1" = first', "-n = -n", '! "$A" = x'),
+    ]
+)
+_DOUBLE = st.sampled_from(
+    [
+        *(
+            "-n $A",
+            "-z $B",
+            "$A == x",
+            "$A != $B",
+            "$A = f* || $B == ?",
+            '$A == "f*"',
+            "! $A && -n $B",
+            "$A",
+            "$A == $B",
+        ),
+        *("( $A == x || -z $B ) && -n $C", "$G -eq 3", "$G -ge 4", "$GIVEN == *outside", "$A == *\n"),
+    ]
+)
+_OPEN = st.sampled_from(
+    [
+        *("[ -e nowhere ]", '[ -n "$(printf a)" ]', "[[ -d / ]]", "grep -q x /dev/null", '[ "$D" = "$HOME" ]'),
+        *(
+            "[[ $A =~ x ]]",
+            "[ -n x ] | cat",
+            '[ "$A" = x -o -z "$A" ]',
+            "[[ -v A ]]",
+            "[ -n $A ]",
+            "[ $A = x ]",
+            "[ $A ]",
+            '[ "${#}" = 2 ]',
+            '[ "$B" -gt 0 ]',
+            "(( 1 ))",
+            '[ "$N" = 1 ]',
+        ),
+    ]
+)
+
+
+def _conditions(open_too: bool) -> st.SearchStrategy[str]:
+    tests = st.one_of(
+        _KNOWN.map(lambda inner: f"[ {inner} ]"),
+        _KNOWN.map(lambda inner: f"test {inner}"),
+        _DOUBLE.map(lambda inner: f"[[ {inner} ]]"),
+        st.sampled_from(("true", "false", ":")),
+        *([_OPEN] if open_too else []),
+    )
+    signed = st.tuples(st.sampled_from(("", "", "! ")), tests).map("".join)
+    return st.lists(signed, min_size=1, max_size=3).flatmap(
+        lambda parts: st.lists(
+            st.sampled_from((" && ", " || ", " &&\n")), min_size=len(parts) - 1, max_size=len(parts) - 1
+        ).map(lambda signs: "".join(a + b for a, b in zip(parts, [*signs, ""], strict=True)))
+    )
+
+
+def _statements(open_too: bool) -> st.SearchStrategy[str]:
+    name = st.sampled_from("ABCD")
+    plain = st.one_of(
+        st.tuples(st.sampled_from(("", "export ")), name, st.sampled_from(("=", "+=")), _VALUES).map("".join),
+        st.sampled_from(
+            [
+                *(
+                    "vllm $A",
+                    'vllm "$A" "$B"',
+                    'vllm "${ARGS[@]}"',
+                    "vllm x$C ${D:+d}",
+                    'ARGS+=(--flag "$A")',
+                    "ARGS=(if)",
+                ),
+                *(': "${D:=--d}"', "A=x B=y", "A=2 vllm $A"),
+            ]
+        ),
+        *(
+            [
+                st.sampled_from(
+                    [
+                        *('read -r A <<< "q"', "N=$((1))", "N=0; ((N++))", "eval 'E=x'", "(A=x)", "B=$(printf 1)"),
+                        *(
+                            "shift",
+                            "set -- x",
+                            "unset B",
+                            "printf -v A z",
+                            "f() { B=1; }; f",
+                        ),
+                        *("for A in 1 x; do vllm $A; done", "case $A in x) B=1;; *) vllm case;; esac"),
+                    ]
+                )
+            ]
+            if open_too
+            else []
+        ),
+    )
+    condition = _conditions(open_too)
+
+    def deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        body = st.lists(inner, min_size=1, max_size=3).map("\n".join)
+        cases = [
+            st.tuples(condition, body).map(lambda p: f"if {p[0]}; then\n{p[1]}\nfi"),
+            st.tuples(condition, body, body).map(lambda p: f"if {p[0]}\nthen {p[1]}\nelse {p[2]}\nfi"),
+            st.tuples(condition, body, condition, body, body).map(
+                lambda p: f"if {p[0]}; then\n{p[1]}\nelif {p[2]}; then\n{p[3]}\nelse\n{p[4]}\nfi"
+            ),
+            st.tuples(condition, st.sampled_from((" && ", " || ")), plain).map("".join),
+            st.tuples(condition, st.sampled_from(("&&", "||")), body).map(lambda p: f"{p[0]} {p[1]} {{ {p[2]}\n}}"),
+        ]
+        if open_too:
+            cases += [
+                body.map(lambda text: text.replace("vllm", ":")).map(lambda text: f"for R in 1 2; do\n{text}\ndone"),
+                body.map(lambda text: f"g() {{\n{text}\n}}\ng second"),
+                body.map(lambda text: f"(\n{text}\n)"),
+                st.tuples(body, body).map(lambda p: f"case $A in x) {p[0]}\n;; *) {p[1]}\n;; esac"),
+            ]
+        return st.one_of(cases)
+
+    return st.recursive(plain, deeper, max_leaves=8)
+
+
+def _scripts(open_too: bool) -> st.SearchStrategy[str]:
+    start = "G=3\nZ=\nA=x\nB=\nC=fp8\nD=1\nARGS=(--a)\n"
+    tail = '\nvllm $A "$B" ${C} "$D" "${ARGS[@]}"\n'
+    return st.lists(_statements(open_too), min_size=1, max_size=5).map(lambda parts: start + "\n".join(parts) + tail)
+
+
+_RANDOM = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@_RANDOM
+@given(script=_scripts(open_too=False))
+def test_conditions_of_known_words_are_decided_as_bash_does(script: str, tmp_path: Path):
+    read = read_script(
+        script,
+        "s.sh",
+        environment=(Assignment("GIVEN", "from outside", COMMAND_LINE),),
+        arguments=("first", "second one"),
+    )
+    assert read.doubts == []
+    commands = [command for command in read.commands if command.words[0] == "vllm"]
+    assert all(command.conditional is None for command in commands)
+    assert [list(map(str, command.words[1:])) for command in commands] == _by_bash(script, tmp_path)
+
+
+@_RANDOM
+@given(script=_scripts(open_too=True))
+def test_what_bash_runs_is_among_what_is_read(script: str, tmp_path: Path):
+    """Whatever is not known: a command under no condition is run with these words, where they are known."""
+    read = read_script(
+        script,
+        "s.sh",
+        environment=(Assignment("GIVEN", "from outside", COMMAND_LINE),),
+        arguments=("first", "second one"),
+    )
+    assert read.doubts == []
+    commands = [command for command in read.commands if command.words[0] == "vllm"]
+    assert _fits(commands, _by_bash(script, tmp_path))
+
+
+def _fits(read: list[FoundCommand], ran: list[list[str]]) -> bool:
+    """Whether the commands that ran are the ones that were read, leaving out some that stand under a condition, and
+    running some again that stand in a loop."""
+    at = {0}
+    for words in ran:
+        behind: set[int] = set()
+        for start in at:
+            for number in range(len(read)):
+                known = [str(word) for word in read[number].words[1:]]
+                again = number < start and read[number].conditional is not None
+                skipped = all(one.conditional is not None for one in read[start:number])
+                if (again or (number >= start and skipped)) and (any(map(is_open, known)) or known == words):
+                    behind.add(number + 1)
+        at = behind
+    return any(all(one.conditional is not None for one in read[start:]) for start in at)
+
+
 def test_lines_are_those_of_the_words():
     script = '# one\nvllm serve \\\n  M \\\n  --port "8\n0" \\\n  --x\n'
     (command,) = read_script(script, "launch.sh").commands
     assert [(str(word), word.origin.line) for word in command.words] == [
         ("vllm", 2), ("serve", 2), ("M", 3), ("--port", 4), ("8\n0", 4), ("--x", 6),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('X=1\nARGS="serve m"\nif [ -n "$X" ]; then ARGS+=" --flag"; fi\nvllm $ARGS\n', ["serve", "m", "--flag"]),
+        ('X=${X:-}\nARGS="serve m"\nif [ -n "$X" ]; then ARGS+=" --flag"; fi\nvllm $ARGS\n', ["serve", "m"]),
+        ('MODE=${MODE:-fast}\n[[ $MODE == f* ]] && A=--fast || A=--slow\nvllm serve m $A\n', ["serve", "m", "--fast"]),
+        # who calls it tells: what stands under it stays open
+        ('ARGS="serve m"\nif [ -n "$X" ]; then ARGS+=" --flag"; fi\nvllm $ARGS\n', None),
+        ('X=$(date)\nif [ "$X" = 1 ]; then A=--flag; fi\nvllm $A\n', None),
+        ("X=1\n. ./nowhere.env\nif [ $X = 1 ]; then A=--flag; fi\nvllm $A\n", None),
+        ("f() { X=1; }\nif [ -n \"$X\" ]; then A=--flag; fi\nvllm $A\n", None),
+        # a shell that may not know the tests of bash
+        ("#!/bin/sh\nX=1\nif [[ $X == 1 ]]; then A=--flag; fi\nvllm $A\n", None),
+        ("#!/bin/sh\nX=1\nif [ $X = 1 ]; then A=--flag; fi\nvllm $A\n", ["--flag"]),
+    ],
+)  # fmt: skip
+def test_a_condition_decides_where_its_words_are_known(script: str, words: list[str] | None):
+    (command,) = [c for c in read_script(script, "s.sh").commands if c.words[0] == "vllm"]
+    assert (list(command.words[1:]) == words) if words is not None else is_open(command.words[1])
+
+
+@pytest.mark.parametrize("text", ["if ", "if [ a ]; then ", "( ", "f() ", "[ a ] && { ", "! ", "{ ", "case x in "])
+def test_what_is_nested_without_an_end_is_read(text: str):
+    read_script(text * 20_000 + "\nvllm serve m\n", "s.sh")
 
 
 def test_what_the_script_does_not_tell_is_marked():

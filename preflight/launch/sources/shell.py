@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from preflight.launch.sources.found import Assignment, Doubt, FoundCommand
+from preflight.launch.sources.shell_blocks import (
+    BETWEEN,
+    BRACES,
+    CLOSING,
+    OPENING,
+    Block,
+    behind_head,
+    behind_name,
+    behind_pipeline,
+    block_in,
+    defines_function,
+    stop_of,
+)
+from preflight.launch.sources.shell_tests import TESTS, Tests, end_of_test
 from preflight.launch.sources.shell_tokens import REDIRECTIONS, Piece, Scanner, ShellSyntaxError, Token
-from preflight.launch.unresolved import is_open, mark
+from preflight.launch.sources.shell_variables import Variables
+from preflight.launch.unresolved import is_open
 from preflight.launch.words import Origin, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=(.*)", re.DOTALL)
-_PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[@*#?$!-]|[0-9]+)(\[[@*]\])?(:?[-=?+])?(.*)", re.DOTALL)
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_OPENING = frozenset({"if", "for", "while", "until", "case", "select"})
-_CLOSING = frozenset({"fi", "done", "esac"})
-_BETWEEN = frozenset({"then", "else", "elif", "do", "{", "}", "!", "time", "in"})
+#: commands that set variables by ways that are not followed
+_SETTING = frozenset({"mapfile", "readarray", "getopts", "let", "printf"})
+#: a condition of more tokens is not decided
+_LONGEST = 400
 #: files that source files that source files
 _MOST_SOURCED = 8
-#: how much text expansions may make, so that a script that doubles a variable ends in a sentence
-_MAX_TEXT = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Variable:
-    """``value`` is text, a tuple for an array, or None where a condition decides on it (then ``reason`` says so)."""
-
-    value: str | tuple[str, ...] | None
-    exported: bool = False
-    reason: str = ""
-    origin: Origin | None = None  #: where its value was given
 
 
 @dataclass(slots=True)
@@ -67,16 +70,23 @@ class _Reader:
     ) -> None:
         self.script = Script()
         self._path = path
-        self._variables = {item.name: _Variable(item.value, True, origin=item.origin) for item in environment}
-        self._arguments = arguments
+        self._variables = Variables(environment, arguments)
+        self._tests = Tests(self._variables)
         self._sourced = sourced
         self._depth = 0
-        self._exports = False  #: ``set -a``: whatever is set is exported
-        self._conditions: list[int] = []
-        self._made = 0
+        self._blocks: list[Block] = []
+        self._once: int | None = None  #: the line of a && or || before this command, if it may keep it from running
+        self._status: bool | None = None  #: whether the command before succeeded, where that is known
+        self._negated = False
+        self._is_odd = False  #: variables may be set by ways that are not followed at all
 
     def read_text(self, text: str, first_line: int = 1) -> None:
         """Run through a text; one that cannot be read to its end is a doubt."""
+        first, _, _ = text.partition("\n")
+        self._tests.plain = first.startswith("#!") and "bash" not in first
+        self._read_text(text, first_line)
+
+    def _read_text(self, text: str, first_line: int) -> None:
         try:
             self.read(list(Scanner(text, first_line).tokens()))
         except ShellSyntaxError as error:
@@ -88,66 +98,159 @@ class _Reader:
     def read(self, tokens: list[Token]) -> None:
         """Run through the tokens command by command."""
         at = 0
-        once: int | None = None  # the line of a && or || before this command
+        self._end()
         while at < len(tokens):
             token = tokens[at]
-            if token.operator:
-                once = token.line if token.operator in ("&&", "||") else None
-                if token.operator == "\n" and at and tokens[at - 1].operator in ("&&", "||", "|"):
-                    once = tokens[at - 1].line if tokens[at - 1].operator != "|" else None
-                at += 1
-                continue
             word = token.plain
-            if word in _OPENING:
-                self._conditions.append(token.line)
-                at = self._head(tokens, at + 1, word)
-                continue
-            if word in _CLOSING:
-                if self._conditions:
-                    self._conditions.pop()
+            if token.operator:
+                at = self._operator(tokens, at)
+            elif word == "!":
+                self._negated = not self._negated
                 at += 1
-                continue
-            if word in _BETWEEN:
+            elif word == "if":
+                at = self._if(tokens, at)
+            elif word in OPENING or word == "{":
+                at = self._open(tokens, at, word)
+            elif word in CLOSING or word == "}":
+                self._close(BRACES if word == "}" else OPENING)
                 at += 1
-                continue
-            if word == "[[":
-                while at < len(tokens) and tokens[at].plain != "]]":
-                    at += 1
+            elif word in ("else", "elif") and self._is_taken():
+                self._close(OPENING)
+                at = stop_of(tokens, at + 1, ("fi",)) + 1
+            elif word in BETWEEN:
+                if word != "time":
+                    self._end()
                 at += 1
-                continue
-            if word == "function" or self._defines_function(tokens, at):
-                at += 2 if word == "function" else 1
-                continue
-            at = self._command(tokens, at, once)
-            once = None
+            elif word == "function" or defines_function(tokens, at):
+                at = self._function(tokens, at)
+            elif word == "[[" or word in TESTS:
+                at = self._test(tokens, at)
+            else:
+                at = self._done(self._command(tokens, at))
 
-    def _head(self, tokens: list[Token], at: int, keyword: str) -> int:
-        """Behind ``for x in ...`` and ``case x in``: the variable of a loop is whatever the list holds."""
-        if keyword in ("for", "select") and at < len(tokens) and tokens[at].plain:
-            name = tokens[at].plain or ""
-            self._variables[name] = _Variable(None, reason=f"a loop in line {tokens[at].line} sets it")
-        if keyword in ("for", "select", "case"):
-            while at < len(tokens) and tokens[at].operator not in ("\n", ";"):
-                if tokens[at].plain == "in" and keyword == "case":
-                    return at + 1
+    def _end(self) -> None:
+        """The end of a list of commands."""
+        self._once = self._status = None
+        self._negated = False
+
+    def _close(self, kinds: Collection[str]) -> None:
+        """End the innermost block of these kinds."""
+        at = next((n for n in reversed(range(len(self._blocks))) if self._blocks[n].kind in kinds), len(self._blocks))
+        del self._blocks[at:]
+        self._end()
+
+    def _is_taken(self) -> bool:
+        """Whether the branch of the innermost ``if`` certainly runs, so that what stands behind it does not."""
+        return next((block.is_taken for block in reversed(self._blocks) if block.kind == "if"), False)
+
+    def _operator(self, tokens: list[Token], at: int) -> int:
+        token = tokens[at]
+        if token.operator in ("&&", "||"):
+            if self._status is None:
+                self._once = token.line
+            elif self._status is not (token.operator == "&&"):
+                return behind_pipeline(tokens, at + 1)
+            at += 1
+            while at < len(tokens) and tokens[at].operator == "\n":
                 at += 1
+            return at
+        if token.operator in REDIRECTIONS:
+            return at + 2
+        if token.operator == "(":
+            if at + 1 < len(tokens) and tokens[at + 1].operator == "(":
+                return self._arithmetic(tokens, at)
+            return self._open(tokens, at, "(")
+        if token.operator == ")" and self._blocks and self._blocks[-1].kind == "(":
+            self._variables.restore(self._blocks.pop().found)
+        self._end()
+        return at + 1
+
+    def _open(self, tokens: list[Token], at: int, kind: str) -> int:
+        """Begin a block. That of a loop or ``case`` is as if under a condition; the variable of a loop is whatever the
+        list holds."""
+        token = tokens[at]
+        under = self._once if kind in ("{", "(") else token.line
+        if kind in ("for", "select") and at + 1 < len(tokens) and tokens[at + 1].plain:
+            self._variables.open(tokens[at + 1].plain or "")
+        found = self._variables.snapshot() if kind == "(" else None
+        self._blocks.append(block_in(self._blocks, kind, under, found=found))
+        self._end()
+        return behind_head(tokens, at)
+
+    def _if(self, tokens: list[Token], at: int) -> int:
+        """From ``if`` to the first command of the branch that runs; where that is not known, both are read."""
+        line = tokens[at].line
+        under = self._once
+        self._end()
+        while True:
+            head = tokens[at + 1 : at + 1 + _LONGEST]
+            then = stop_of(head, 0, ("then",))
+            answer = None
+            if under is None and then < len(head) and self._is_decidable():
+                self._variables.condition = self._condition()
+                answer = self._tests.condition(head[:then])
+            if answer is None:
+                self._blocks.append(block_in(self._blocks, "if", line))
+                return at + 1
+            at += 1 + then
+            if not answer:
+                at = stop_of(tokens, at + 1, ("elif", "else", "fi"))
+                if at < len(tokens) and tokens[at].plain == "elif":
+                    line = tokens[at].line
+                    continue
+            if at < len(tokens) and tokens[at].plain != "fi":
+                self._blocks.append(block_in(self._blocks, "if", None, is_taken=True))
+            return at + 1
+
+    def _is_decidable(self) -> bool:
+        """Whether variables have here what they were given before: not in a loop, whose rounds differ, nor in a
+        function, which is called from elsewhere."""
+        return not self._is_odd and not (self._blocks and self._blocks[-1].repeats)
+
+    def _condition(self) -> int | None:
+        """The line of the condition that the next command is under."""
+        return self._once or (self._blocks[-1].under if self._blocks else None)
+
+    def _test(self, tokens: list[Token], at: int) -> int:
+        end = end_of_test(tokens, at)
+        self._variables.condition = self._condition()
+        answer = self._tests.command(tokens[at:end]) if self._is_decidable() and self._once is None else None
+        if tokens[at].plain == "[[":
+            return self._done((end, answer))
+        behind, _ = self._command(tokens, at)
+        return self._done((behind, answer))
+
+    def _done(self, done: tuple[int, bool | None]) -> int:
+        """Behind a command: what the list that it stands in goes on with."""
+        at, answer = done
+        self._status = None if answer is None or self._once is not None else answer is not self._negated
+        self._once, self._negated = None, False
         return at
 
-    def _defines_function(self, tokens: list[Token], at: int) -> bool:
-        return (
-            at + 2 < len(tokens)
-            and (name := tokens[at].plain) is not None
-            and not name.endswith("=")
-            and tokens[at + 1].operator == "("
-            and tokens[at + 2].operator == ")"
-        )
+    def _arithmetic(self, tokens: list[Token], at: int) -> int:
+        """Behind ``(( ... ))``, whose variables may be set in it."""
+        depth = 0
+        while at < len(tokens):
+            depth += {"(": 1, ")": -1}.get(tokens[at].operator, 0)
+            self._sets_somehow(tokens[at].plain or "")
+            at += 1
+            if not depth:
+                break
+        return self._done((at, None))
 
-    def _command(self, tokens: list[Token], at: int, once: int | None) -> int:
-        """One simple command; returns the place behind it."""
-        start = tokens[at]
+    def _function(self, tokens: list[Token], at: int) -> int:
+        """The head of a function: its body is read as if it was called here, and what it sets may be set later."""
+        self._blocks.append(block_in(self._blocks, "function", self._once))
+        self._end()
+        at = behind_name(tokens, at)
+        return at + 1 if at < len(tokens) and tokens[at].plain == "{" else at
+
+    def _command(self, tokens: list[Token], at: int) -> tuple[int, bool | None]:
+        """One simple command; returns the place behind it, and whether it succeeds, if that is known."""
+        start, line = at, tokens[at].line
         words: list[Word] = []
         own: list[Assignment] = []
-        condition = once or (self._conditions[-1] if self._conditions else None)
+        condition = self._variables.condition = self._condition()
         declaring = False
         while at < len(tokens):
             token = tokens[at]
@@ -156,28 +259,34 @@ class _Reader:
                 continue
             if token.operator:
                 break
+            self._variables.here = Origin(self._path, token.line)
+            self._variables.asked_unsure = False
             assigned = self._assignment(token) if not words or declaring else None
             if assigned is not None:
                 name, appends, pieces = assigned
                 if not pieces and at + 1 < len(tokens) and tokens[at + 1].operator == "(":
-                    at = self._array(tokens, at + 2, name, appends, condition, token.line)
+                    at = self._array(tokens, at + 2, name, appends, token.line)
                     continue
-                value = "".join(self._fields(pieces, split=False))
+                value = "".join(self._variables.fields(pieces, split=False))
                 own.append(Assignment(name, value, Origin(self._path, token.line)))
                 if declaring or self._is_last(tokens, at, own):
                     export = declaring and words[0] == "export"
-                    self._set(name, value, appends, condition, token.line, export)
+                    self._set(name, value, token.line, appends=appends, export=export)
             else:
-                words.extend(Word(text, Origin(self._path, token.line)) for text in self._fields(token.pieces))
+                words.extend(
+                    Word(text, Origin(self._path, token.line)) for text in self._variables.fields(token.pieces)
+                )
                 declaring = bool(words) and words[0] in _DECLARING
             at += 1
-        if not words:
+        at = max(at, start + 1)
+        if words:
+            self._run(words, own, condition)
+        else:
             for item in own:
-                if item.name not in self._variables:
-                    self._set(item.name, item.value, False, condition, item.origin.line)
-            return max(at, tokens.index(start) + 1)
-        self._run(words, own, condition)
-        return at
+                if not self._variables.has(item.name):
+                    self._set(item.name, item.value, item.origin.line or line)
+        made = [piece.kind for token in tokens[start:at] for piece in token.pieces]
+        return at, True if "output" not in made and (not words or declaring) else None
 
     def _is_last(self, tokens: list[Token], at: int, own: list[Assignment]) -> bool:
         """True where no command follows the assignments of this line: they stay."""
@@ -197,190 +306,75 @@ class _Reader:
         rest = (Piece("text", found.group(4), False),) if found.group(4) else ()
         return found.group(1), bool(found.group(3)), (*rest, *token.pieces[1:])
 
-    def _array(self, tokens: list[Token], at: int, name: str, appends: bool, condition: int | None, line: int) -> int:
+    def _array(self, tokens: list[Token], at: int, name: str, appends: bool, line: int) -> int:
         elements: list[str] = []
         while at < len(tokens) and tokens[at].operator != ")":
             if not tokens[at].operator:
-                elements.extend(self._fields(tokens[at].pieces))
+                elements.extend(self._variables.fields(tokens[at].pieces))
             at += 1
-        self._set(name, tuple(elements), appends, condition, line)
+        self._set(name, tuple(elements), line, appends=appends)
         return at + 1
 
     def _set(
-        self,
-        name: str,
-        value: str | tuple[str, ...],
-        appends: bool,
-        condition: int | None,
-        line: int | None,
-        export: bool = False,
+        self, name: str, value: str | tuple[str, ...], line: int | None, *, appends: bool = False, export: bool = False
     ) -> None:
-        origin = Origin(self._path, line)
-        known = self._variables.get(name)
-        exported = export or self._exports or (known is not None and known.exported)
-        if condition is not None:
-            if known is None or known.value != value or appends:
-                self._variables[name] = _Variable(
-                    None, exported, f"a condition in line {condition} decides on it", origin
-                )
-            return
-        if appends and known is not None:
-            if known.value is None:
-                return
-            if isinstance(value, tuple):
-                before = known.value if isinstance(known.value, tuple) else (known.value,)
-                value = (*before, *value)
-            else:
-                value = (*known.value, value) if isinstance(known.value, tuple) else known.value + value
-        self._variables[name] = _Variable(value, exported, origin=origin)
+        # a function may be called later, or not at all
+        sure = not self._variables.asked_unsure and not (self._blocks and self._blocks[-1].repeats)
+        self._is_odd = self._is_odd or name == "IFS"
+        self._variables.set(
+            name, value, Origin(self._path, line), self._variables.condition, appends=appends, export=export, sure=sure
+        )
 
     # -- commands that matter -----------------------------------------------------------------------------------------
 
     def _run(self, words: list[Word], own: list[Assignment], condition: int | None) -> None:
         name, rest = words[0], words[1:]
+        variables = self._variables
         if name in _DECLARING:
+            for word in rest if name == "export" else ():
+                variables.export(word)
+        elif name == "unset":
             for word in rest:
-                known = self._variables.get(word)
-                if name == "export" and known is not None:
-                    self._variables[word] = replace(known, exported=True)
-            return
-        if name == "unset":
-            for word in rest:
-                self._variables.pop(word, None)
+                if condition is None:
+                    variables.unset(word)
+                else:
+                    variables.open(word)
         elif name == "read":
             for word in rest:
-                self._variables[word] = _Variable(None, reason=f"line {word.origin.line} reads it")
+                variables.open(word)
         elif name == "set" and "--" in rest:
-            self._arguments = tuple(rest[rest.index("--") + 1 :])
+            variables.arguments = tuple(rest[rest.index("--") + 1 :]) if condition is None else None
         elif name == "set" and rest and rest[-1] in ("-a", "+a", "allexport"):
-            self._exports = "-a" in rest or "-o" in rest
+            variables.exports = "-a" in rest or "-o" in rest
         elif name in ("source", ".") and rest:
             self._source(rest[0])
         elif name == "shift":
-            self._arguments = None
+            variables.arguments = None
         else:
-            self.script.commands.append(FoundCommand(tuple(words), self._environment(own), None, condition))
+            for word in rest if name in _SETTING else ():
+                self._sets_somehow(word)
+            self._is_odd = self._is_odd or name == "eval"
+            found = FoundCommand(tuple(words), variables.environment(own, self._path), None, condition)
+            self.script.commands.append(found)
+
+    def _sets_somehow(self, text: str) -> None:
+        """Known variables that are named where a calculation or a command may set them."""
+        for name in re.findall(r"[A-Za-z_]\w*", text):
+            if self._variables.has(name):
+                self._variables.open(name)
 
     def _source(self, file: Word) -> None:
         """Run a file in this shell: what it sets is set here. Of one that is not here (most often it activates an
         environment) nothing is known; a word that needs what it sets says so."""
         text = self._sourced(file) if self._sourced is not None and not is_open(file) else None
         if text is None or self._depth >= _MOST_SOURCED:
+            if file.rpartition("/")[2] != "activate":
+                self._variables.doubt()
             return
         path, self._path = self._path, file
         self._depth += 1
         try:
-            self.read_text(text)
+            self._read_text(text, 1)
         finally:
             self._path = path
             self._depth -= 1
-
-    def _environment(self, own: list[Assignment]) -> tuple[Assignment, ...]:
-        names = {item.name for item in own}
-        exported = [
-            Assignment(name, self._text(name), variable.origin or Origin(self._path))
-            for name, variable in self._variables.items()
-            if variable.exported and name not in names
-        ]
-        return (*exported, *own)
-
-    # -- expansions ---------------------------------------------------------------------------------------------------
-
-    def _text(self, name: str) -> str:
-        variable = self._variables.get(name)
-        if variable is None or variable.value is None:
-            return mark(f"${name}")
-        return " ".join(variable.value) if isinstance(variable.value, tuple) else variable.value
-
-    def _fields(self, pieces: tuple[Piece, ...], split: bool = True) -> list[str]:
-        """The words that a word becomes: none, one, or several."""
-        fields: list[list[str]] = [[]]
-        kept = [False]
-
-        def add(text: str, quoted: bool) -> None:
-            fields[-1].append(text)
-            kept[-1] = kept[-1] or quoted or bool(text)
-
-        for piece in pieces:
-            if piece.kind == "text":
-                add(piece.text, piece.quoted)
-            elif piece.kind == "output":
-                add(mark(piece.text), True)
-            else:
-                values = self._parameter(piece.text, piece.quoted)
-                one = isinstance(values, str)
-                elements = [values] if isinstance(values, str) else list(values)
-                for position, element in enumerate(elements):
-                    parts = [element] if piece.quoted or not split else _split(element)
-                    for number, part in enumerate(parts):
-                        if number or position:
-                            fields.append([])
-                            kept.append(False)
-                        add(part, piece.quoted)
-                if one and piece.quoted:
-                    kept[-1] = True
-        made = ["".join(parts) for parts, keep in zip(fields, kept, strict=True) if keep]
-        self._made += sum(map(len, made))
-        if self._made > _MAX_TEXT:
-            raise ShellSyntaxError("its variables grow beyond a million characters", 1)
-        return made
-
-    def _parameter(self, inside: str, quoted: bool) -> str | tuple[str, ...]:
-        """The value of ``${inside}``; a tuple for the elements of an array or the arguments."""
-        found = _PARAMETER.fullmatch(inside)
-        if found is None:
-            return mark(f"${{{inside}}}")
-        name, subscript, operator, rest = found.group(1), found.group(2), found.group(3), found.group(4)
-        value = self._value(name)
-        if value is None and operator is None:
-            return mark(f"${{{inside}}}" if rest or subscript else f"${name}")
-        if operator is None:
-            if rest:
-                return mark(f"${{{inside}}}")
-            if isinstance(value, tuple):
-                if subscript == "[*]" or name == "*":
-                    return _joined(value, quoted)
-                return value if subscript or name == "@" else (value[0] if value else "")
-            return value or ""
-        known = self._variables.get(name)
-        undecided = known is not None and known.value is None
-        if undecided:
-            return mark(f"${{{inside}}}")
-        empty = value is None or (operator.startswith(":") and not value)
-        if operator.endswith(("-", "=")):
-            return self._nested(rest) if empty else (value if value is not None else "")
-        if operator.endswith("+"):
-            return "" if empty else self._nested(rest)
-        return mark(f"${{{inside}}}") if empty else (value if value is not None else "")
-
-    def _value(self, name: str) -> str | tuple[str, ...] | None:
-        if name in ("@", "*"):
-            return self._arguments
-        if name.isdigit():
-            index = int(name) - 1
-            if self._arguments is None or index < 0:
-                return None
-            return self._arguments[index] if index < len(self._arguments) else ""
-        variable = self._variables.get(name)
-        return variable.value if variable is not None else None
-
-    def _nested(self, text: str) -> str:
-        """The word behind ``:-``, which may hold expansions and quotes of its own."""
-        try:
-            tokens = [token for token in Scanner(text).tokens() if not token.operator]
-        except ShellSyntaxError:
-            return mark(text)
-        return " ".join(" ".join(self._fields(token.pieces, split=False)) for token in tokens)
-
-
-def _joined(elements: tuple[str, ...], quoted: bool) -> str | tuple[str, ...]:
-    """``${A[*]}``: one word if it is quoted, as many as there are elements if not."""
-    return " ".join(elements) if quoted else elements
-
-
-def _split(text: str) -> list[str]:
-    """Field splitting: at blanks, marks stay whole; a leading blank begins a new word."""
-    parts = text.split()
-    if not parts:
-        return [""] if not text else ["", ""]
-    return [*([""] if text[:1].isspace() else []), *parts, *([""] if text[-1:].isspace() else [])]
