@@ -32,14 +32,19 @@ def _by_bash(script: str, folder: Path) -> list[list[str]]:
     return [call.split("\036")[:-1] for call in output.split("\035")[:-1]]
 
 
-def _by_us(script: str) -> list[list[str]]:
+def _commands(script: str) -> list[FoundCommand]:
     read = read_script(
         script,
         "launch.sh",
         environment=(Assignment("GIVEN", "from outside", COMMAND_LINE),),
         arguments=("first", "second one"),
     )
-    return [list(map(str, command.words[1:])) for command in read.commands if command.words[0] == "vllm"]
+    assert read.doubts == []
+    return [command for command in read.commands if command.words[0] == "vllm"]
+
+
+def _by_us(script: str) -> list[list[str]]:
+    return [list(map(str, command.words[1:])) for command in _commands(script)]
 
 
 _SCRIPTS = {
@@ -258,14 +263,7 @@ _RANDOM = settings(max_examples=80, deadline=None, suppress_health_check=[Health
 @_RANDOM
 @given(script=_scripts(open_too=False))
 def test_conditions_of_known_words_are_decided_as_bash_does(script: str, tmp_path: Path):
-    read = read_script(
-        script,
-        "s.sh",
-        environment=(Assignment("GIVEN", "from outside", COMMAND_LINE),),
-        arguments=("first", "second one"),
-    )
-    assert read.doubts == []
-    commands = [command for command in read.commands if command.words[0] == "vllm"]
+    commands = _commands(script)
     assert all(command.conditional is None for command in commands)
     assert [list(map(str, command.words[1:])) for command in commands] == _by_bash(script, tmp_path)
 
@@ -274,14 +272,7 @@ def test_conditions_of_known_words_are_decided_as_bash_does(script: str, tmp_pat
 @given(script=_scripts(open_too=True))
 def test_what_bash_runs_is_among_what_is_read(script: str, tmp_path: Path):
     """Whatever is not known: a command under no condition is run with these words, where they are known."""
-    read = read_script(
-        script,
-        "s.sh",
-        environment=(Assignment("GIVEN", "from outside", COMMAND_LINE),),
-        arguments=("first", "second one"),
-    )
-    assert read.doubts == []
-    commands = [command for command in read.commands if command.words[0] == "vllm"]
+    commands = _commands(script)
     assert _fits(commands, _by_bash(script, tmp_path))
 
 

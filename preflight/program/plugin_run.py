@@ -16,7 +16,7 @@ from preflight.program.conditions import Truth, parse_expression
 from preflight.program.facts import Call, FunctionFacts, Hole, Import
 from preflight.program.modules import absolute_name
 from preflight.program.plugin_loading import plugin_loading
-from preflight.program.syntax_nodes import dotted
+from preflight.program.syntax_nodes import TRY, dotted, has_yield
 from preflight.program.version_gates import UNKNOWN, ModuleRef, VersionGates
 from preflight.tree.kinds import SCRIPTS_GROUP, STARTUP_GROUP
 
@@ -29,8 +29,6 @@ _DEEPEST = 30
 _MOST_CALLS = 2000
 #: the script that a launch is: a plug-in that brings one of this name is entered through it
 _SCRIPT = "vllm"
-#: ``except*`` is a statement of its own, which Python 3.10 does not have
-_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +167,7 @@ class PluginRun:
             return None
         self._entered.add(key)
         function = self._gates.function(module, facts)
-        if function is None or self._depth > _DEEPEST or _is_generator(function):
+        if function is None or self._depth > _DEEPEST or has_yield(function):
             return None
         self._depth += 1
         left, self._left = self._left, False
@@ -208,9 +206,9 @@ class PluginRun:
                 self._left = self._left or (guessed and _may_leave(statement))
                 if not reached:
                     return False, value
-            elif isinstance(statement, (ast.With, *_TRIES)):
+            elif isinstance(statement, (ast.With, *TRY)):
                 _forget(names, statement)
-                if isinstance(statement, _TRIES) and statement.handlers:
+                if isinstance(statement, TRY) and statement.handlers:
                     if _may_leave(statement):
                         return False, None
                     continue  # what fails in it may be caught
@@ -243,7 +241,7 @@ class PluginRun:
     def _comes_to(self, module: Module, statement: ast.stmt) -> None:
         """Note the lines that run whenever a statement is come to: all of a plain one, the head of a compound one."""
         last = statement.end_lineno or statement.lineno
-        if isinstance(statement, (*_TRIES, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(statement, (*TRY, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             last = statement.lineno
         elif isinstance(statement, (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)):
             last = max(statement.lineno, statement.body[0].lineno - 1)
@@ -299,18 +297,6 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
     if isinstance(first, ast.If) and ast.unparse(first.test) == f"{handler.name}.name != 'vllm'":
         first = first.body[0]
     return isinstance(first, ast.Raise) and first.exc is None
-
-
-def _is_generator(function: ast.FunctionDef) -> bool:
-    """Whether a call of the function runs nothing of it yet."""
-    waiting: list[ast.AST] = [*function.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
-    return False
 
 
 def _forget(names: dict[str, object], node: ast.AST) -> None:

@@ -29,6 +29,7 @@ from preflight.launch.reading.values import (
     Wrapped,
     describe,
 )
+from preflight.program.syntax_nodes import has_yield
 
 if TYPE_CHECKING:
     from preflight.launch.reading.run import Run
@@ -245,19 +246,8 @@ def _is_generator(run: Run, node: ast.AST) -> bool:
     """True for a function that yields. Its module keeps the node, so that its address is its own."""
     known = run.generators.get(id(node))
     if known is None:
-        known = run.generators[id(node)] = _yields(node)
+        known = run.generators[id(node)] = has_yield(node)
     return known
-
-
-def _yields(node: ast.AST) -> bool:
-    stack = list(ast.iter_child_nodes(node))
-    while stack:
-        child = stack.pop()
-        if isinstance(child, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(child))
-    return False
 
 
 @dataclass(frozen=True, slots=True)

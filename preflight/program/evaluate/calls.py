@@ -29,6 +29,7 @@ from preflight.program.facts import (
     KIND_VAR_POSITIONAL,
     FunctionFacts,
 )
+from preflight.program.syntax_nodes import has_yield
 
 if TYPE_CHECKING:
     from preflight.program.evaluate.evaluator import Evaluator
@@ -225,15 +226,3 @@ class _Factory:
 
 
 _FACTORY = _Factory()
-
-
-def has_yield(node: ast.FunctionDef) -> bool:
-    """Whether the function's own body has a ``yield``."""
-    pending: list[ast.AST] = list(node.body)
-    while pending:
-        current = pending.pop()
-        if isinstance(current, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            pending.extend(ast.iter_child_nodes(current))
-    return False
