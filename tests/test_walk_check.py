@@ -295,6 +295,37 @@ def test_a_name_that_two_lists_refuse_is_one_fault(
     assert [(finding["path"], finding["line"]) for finding in report["findings"]] == [(ENGINE, line) for line in at]
 
 
+NO_FILE = "    raise ValueError('no file')"
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        (("if not os.path.exists('/opt/x.so'):", NO_FILE), True),
+        (("if os.path.isfile('/opt/x.so'):", "    pass", "else:", NO_FILE), True),
+        (("if not Path('/opt/x.so').exists():", NO_FILE), True),
+        (("assert os.path.isdir('/opt/x')",), True),
+        # known files, and files that nobody names
+        (("if not os.path.isfile(os.path.join(self.model, 'config.json')):", NO_FILE), False),
+        (("if not os.path.exists(os.environ.get('ODD_FILE', '/opt/y')):", NO_FILE), True),
+        (("if not os.path.exists(input()):", NO_FILE), False),
+        # nothing is raised, or it is caught, or another condition decides first
+        (("if not os.path.exists('/opt/x.so'):", "    print('no')"), False),
+        (("try:", "    if not os.path.exists('/opt/x.so'):", f"    {NO_FILE}", "except ValueError:", "    pass"), False),
+        (("if input():", "    if not os.path.exists('/opt/x.so'):", f"    {NO_FILE}"), False),
+    ],
+)
+def test_a_raise_that_hangs_on_a_file_is_left_open_and_said(
+    body: tuple[str, ...], asked: bool, tmp_path: Path, capsys: Any
+) -> None:
+    text = engine("import os", "from pathlib import Path", *body)
+    code, report = check_launch(tmp_path, capsys, patch={ENGINE: text})
+    assert (code, report["verdict"], found(report)) == (0, "clear", [])
+    told = [(one["path"], one["line"]) for one in report["undecided"] if one["id"] == "walk-file-asked"]
+    line = text.splitlines().index(f"        {body[0]}") + 1
+    assert told == ([(ENGINE, line)] if asked else [])
+
+
 def test_an_installed_plugin_is_said_not_to_be_followed(tmp_path: Path, capsys: Any) -> None:
     loads = {
         "vllm/plugins/__init__.py": "def load_general_plugins():\n    pass\n",

@@ -7,16 +7,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from preflight.walk import narrowing
+from preflight.walk.files import ASKED
 from preflight.walk.naming import why
 from preflight.walk.outcomes import (
     NEXT,
+    Arm,
     Condition,
     Outcome,
+    Raise,
     run_arms,
     settle,
 )
 from preflight.walk.truth import Truth
-from preflight.walk.values import Class, Function, Instance, Perhaps, Store, Value
+from preflight.walk.values import Class, Function, Instance, Perhaps, Store, Unknown, Value
 
 if TYPE_CHECKING:
     from preflight.walk.frames import Frame
@@ -65,14 +68,19 @@ def named_values(frame_: Frame, test: ast.expr) -> tuple[tuple[str, Value], ...]
 
 def execute_if(machine: Machine, node: ast.If) -> Outcome:
     frame = machine.frame
-    truth = machine.truth(machine.evaluate(node.test))
+    value = machine.evaluate(node.test)
+    truth = machine.truth(value)
     if truth is Truth.MAYBE:
-        return either(
+        arms = run_arms(
             machine,
-            node,
-            lambda: narrowed(machine, node.test, True, lambda: machine.execute(node.body)),
-            lambda: narrowed(machine, node.test, False, lambda: machine.execute(node.orelse)),
+            (
+                lambda: narrowed(machine, node.test, True, lambda: machine.execute(node.body)),
+                lambda: narrowed(machine, node.test, False, lambda: machine.execute(node.orelse)),
+            ),
         )
+        frame.node = node
+        leave_open(machine, value, arms)
+        return settle(machine, arms, why(machine, node))
     taken = truth is Truth.YES
     body = node.body if taken else node.orelse
     if not body:
@@ -85,6 +93,19 @@ def execute_if(machine: Machine, node: ast.If) -> Outcome:
         frame.conditions.pop()
 
 
+def leave_open(machine: Machine, value: Value, arms: list[Arm]) -> None:
+    """Say of a raise that the launch comes to, and that hangs on a file of the machine alone, that it may come. Below
+    another condition that is not known, or where a ``try`` may catch it, it is one of many."""
+    if not isinstance(value, Unknown) or not value.reason.startswith(ASKED):
+        return
+    if machine.state.tries or machine.state.arms or all(isinstance(arm.outcome, Raise) for arm in arms):
+        return
+    for exit in (exit for arm in arms if isinstance(arm.outcome, Raise) for exit in arm.outcome.exits):
+        if exit.cls is not None:
+            said = f"{exit.cls.name} ({exit.message})" if exit.message else exit.cls.name
+            machine.doubt("walk-file-asked", f"{value.reason} is not known, and by that {said} is raised or not")
+
+
 def condition(machine: Machine, test: ast.expr, taken: bool) -> Condition:
     """A decided condition, for the trail; its values are looked up only when a raise asks for them."""
     return Condition(machine.place(test), test, taken)
@@ -93,9 +114,3 @@ def condition(machine: Machine, test: ast.expr, taken: bool) -> Condition:
 def narrowed(machine: Machine, test: ast.expr, wanted: bool, body: Callable[[], Outcome]) -> Outcome:
     narrowing.narrow(machine, test, wanted)
     return body()
-
-
-def either(machine: Machine, node: ast.stmt, left: Callable[[], Outcome], right: Callable[[], Outcome]) -> Outcome:
-    arms = run_arms(machine, (left, right))
-    machine.frame.node = node
-    return settle(machine, arms, why(machine, node))

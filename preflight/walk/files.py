@@ -5,6 +5,8 @@ from __future__ import annotations
 from posixpath import dirname, normpath
 from typing import Any
 
+#: how the reason of an answer begins that is not known because a file of the machine is asked for
+ASKED = "whether there is "
 FILE, FOLDER, PARTLY, NOTHING = "file", "folder", "partly", "nothing"
 #: what there may be at a path: anything, a file, a folder
 THERE, FILES, FOLDERS = (FILE, FOLDER, PARTLY), (FILE,), (FOLDER, PARTLY)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import arithmetic, assigning, classes, subscripts, texts, tries
-from preflight.walk.branching import condition, execute_if, narrowed
+from preflight.walk.branching import condition, execute_if, leave_open, narrowed
 from preflight.walk.loops import execute_for, execute_while
 from preflight.walk.naming import store, store_name, why
 from preflight.walk.outcomes import (
@@ -164,6 +164,7 @@ def _assert(machine: Machine, node: ast.Assert) -> Outcome:
         return fails()
     arms = run_arm(machine, fails)
     arms += run_arm(machine, lambda: narrowed(machine, node.test, True, lambda: NEXT))
+    leave_open(machine, value, arms)
     return settle(machine, arms, why(machine, node))
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from preflight.walk import operands
-from preflight.walk.files import FILE, FILES, FOLDER, FOLDERS, NOTHING, THERE
+from preflight.walk.files import ASKED, FILE, FILES, FOLDER, FOLDERS, NOTHING, THERE
 from preflight.walk.library.registry import MAKERS, function, library_class, maker
 from preflight.walk.outcomes import Raised
 from preflight.walk.values import NONE, Arguments, Builtin, Const, Instance, Keywords, Value
@@ -32,7 +32,7 @@ def path_attribute(machine: Machine, path: PurePosixPath, name: str) -> Value | 
         def probe(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
             kind = machine.library.files.kind(str(path))
             if kind is None:
-                return machine.unknown(f"whether {path} is there", cls=machine.natives.bool)
+                return machine.unknown(f"{ASKED}{path}", cls=machine.natives.bool)
             return Const(kind in kinds)
 
         return Builtin(f"Path.{name}", probe)

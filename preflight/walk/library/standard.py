@@ -14,7 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from preflight.walk import classes, operands, subscripts, texts
-from preflight.walk.files import FILES, FOLDERS, THERE
+from preflight.walk.files import ASKED, FILES, FOLDERS, THERE
 from preflight.walk.iteration import NotConcrete
 from preflight.walk.library import mappings, sets
 from preflight.walk.library.constructors import constructor
@@ -161,6 +161,7 @@ def _probe(name: str, kinds: tuple[str, ...]) -> None:
             answer = machine.library.files.kind(str(value.value))
             if answer is not None:
                 return Const(answer in kinds)
+            return machine.unknown(f"{ASKED}{value.value}", cls=machine.natives.bool)
         return machine.unknown("whether a file is there", cls=machine.natives.bool)
 
 
