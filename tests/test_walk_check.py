@@ -311,7 +311,10 @@ NO_FILE = "    raise ValueError('no file')"
         (("if not os.path.exists(input()):", NO_FILE), False),
         # nothing is raised, or it is caught, or another condition decides first
         (("if not os.path.exists('/opt/x.so'):", "    print('no')"), False),
-        (("try:", "    if not os.path.exists('/opt/x.so'):", f"    {NO_FILE}", "except ValueError:", "    pass"), False),
+        (
+            ("try:", "    if not os.path.exists('/opt/x.so'):", f"    {NO_FILE}", "except ValueError:", "    pass"),
+            False,
+        ),
         (("if input():", "    if not os.path.exists('/opt/x.so'):", f"    {NO_FILE}"), False),
     ],
 )

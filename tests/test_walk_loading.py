@@ -162,6 +162,21 @@ def found(
     patch: dict[str, str] | None = None,
 ) -> list[tuple[str, str, int]]:
     """The faults of a launch of the miniature."""
+    findings = findings_of(folder, capsys, body, own, kind, target, draft, patch)
+    return [(one["rule"], one["path"], one["line"]) for one in findings]
+
+
+def findings_of(
+    folder: Path,
+    capsys: Any,
+    body: str = "pass",
+    own: str = "pass",
+    kind: str = "DefaultModel",
+    target: str = "Model",
+    draft: str = "Model",
+    patch: dict[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """The same as the report has them."""
     text = TOY.replace("BODY", body).replace("OWN", own).replace("TARGET", target).replace("DRAFT", draft)
     config = engine().replace(
         "        return VllmConfig(",
@@ -174,7 +189,7 @@ def found(
     tree = {**TREE, MODEL: text, ENGINE: config, LOADERS: TREE[LOADERS].replace("KIND", kind), **(patch or {})}
     _code, report = check_launch(folder, capsys, patch=tree)
     assert "model-not-constructed" not in [one["id"] for one in report["undecided"]]
-    return [(one["rule"], one["path"], one["line"]) for one in report["findings"] if "PF4" < one["rule"] < "PF7"]
+    return [one for one in report["findings"] if "PF4" < one["rule"] < "PF7"]
 
 
 def line_of(text: str, body: str) -> int:
@@ -241,6 +256,50 @@ def test_a_model_without_the_method_is_found_out_by_the_loader_that_asks_for_it(
     lines = TREE[LOADERS].replace("KIND", kind).splitlines()
     asked = next(number for number, line in enumerate(lines, 1) if "model.load_weights(" in line)
     assert found(tmp_path, capsys, kind=kind, patch={MODEL: text}) == [("PF401", LOADERS, asked)] * fails
+
+
+OTHER = """
+
+
+class OtherForCausalLM(nn.Module):
+    def load_weights(self, weights):
+        return set()
+
+
+class OtherForPooling(OtherForCausalLM):
+    def load_weights(self, weights):
+        return set()
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("def load_weights(", "def load("), ["define `load_weights`", "ToyForCausalLM"]),
+        (("def load_weights(", "def load_weight("), ["rename `load_weight`", "to `load_weights`"]),
+        (("class", OTHER), ["from OtherForCausalLM"]),
+        (("return AutoWeightsLoader", "return self.zzqqx or AutoWeightsLoader"), ["`self.zzqqx`", "ToyForCausalLM"]),
+    ],
+    ids=["none", "misspelt", "another class", "attribute"],
+)
+def test_what_is_missing_for_the_loading_has_a_way_out(
+    change: tuple[str, str], named: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    head, middle, tail = TOY.partition("class ToyForCausalLM")
+    if change[0] == "class":
+        text = f"{head}{OTHER.strip()}\n\n\n{middle}{tail.replace('def load_weights(', 'def take(', 1)}"
+    else:
+        text = head + middle + tail.replace(*change, 1)
+    for name, value in (("BODY", "pass"), ("OWN", "pass"), ("TARGET", "Model"), ("DRAFT", "Model")):
+        text = text.replace(name, value)
+    (finding,) = findings_of(tmp_path, capsys, patch={MODEL: text})
+    lines = (text if "zzqqx" in text else TREE[LOADERS]).splitlines()
+    asked = "self.zzqqx" if "zzqqx" in text else "model.load_weights("
+    line = next(number for number, one in enumerate(lines, 1) if asked in one)
+    assert (finding["rule"], finding["path"], finding["line"]) == (
+        "PF401", MODEL if "zzqqx" in text else LOADERS, line
+    )  # fmt: skip
+    assert all(part in finding["help"] for part in named)
 
 
 def test_a_child_that_is_left_out_loads_nothing(tmp_path: Path, capsys: Any) -> None:

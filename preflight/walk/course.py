@@ -10,6 +10,7 @@ Not the whole stage is walked again: see ``preflight.walk.straight``.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk.entries import PATH
@@ -119,7 +120,18 @@ class Course:
 def found_in(machine: Machine, stage: str, exit: Exit) -> Found:
     """A fault as it is told: with the assumptions made by now, and what was remarked on the way."""
     remarks = remarks_on(exit, machine.remarks, classes_asked=stage == "configure")
-    return Found(stage, exit, tuple(machine.assumed.values()), remarks)
+    return Found(stage, exit, tuple(machine.assumed.values()), remarks, tuple(_others_with(machine, exit)))
+
+
+def _others_with(machine: Machine, exit: Exit) -> Iterator[str]:
+    """The classes for the same task, which their names tell, of the file of a class that have the method it lacks."""
+    owner, name = exit.missing if exit.missing is not None else (None, "")
+    if isinstance(owner, Instance) and owner.cls.node is not None:
+        bases = {base.name for base in owner.cls.mro}
+        _, task, kind = owner.cls.name.rpartition("For")
+        for other in machine.modules.classes_with(owner.cls.module, name) if task else ():
+            if other.endswith(task + kind) and other not in bases:
+                yield other
 
 
 def _unlisted(exit: Exit) -> tuple[str, tuple[str, ...]] | None:

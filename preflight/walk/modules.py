@@ -127,6 +127,10 @@ def _mentioned(statement: ast.stmt) -> set[str]:
     return found
 
 
+def _methods(node: ast.ClassDef) -> Iterator[str]:
+    return (one.name for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
 def _registers(statement: ast.stmt, body: Body) -> bool:
     """Whether a statement calls a function of the same module, for what it does alone."""
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -310,6 +314,12 @@ class Modules:
             if items is not None and not any(isinstance(item, Const) and item.value == name for item in items):
                 return None
         return self.attribute(machine, source, name)
+
+    def classes_with(self, module: str, method: str) -> list[str]:
+        """The classes at the top level of a module that was walked whose own body has a method of this name."""
+        body = self._bodies.get(module)
+        tree = body.source.tree.body if body is not None else ()
+        return [node.name for node in tree if isinstance(node, ast.ClassDef) and method in _methods(node)]
 
     def bind(self, machine: Machine, module: ModuleValue, name: str, value: Value) -> None:
         """``name = value`` at the top level of ``module``, from wherever."""

@@ -48,6 +48,16 @@ def remarks_on(exit: Exit, remarks: dict[tuple[str, str], Step], *, classes_aske
 
 def defined_near(cls: Class, name: str, close: float = _CLOSE) -> Step | None:
     """The place where a class of the tree, or a base of it, defines the name that comes nearest to ``name``."""
+    found = nearest_of_class(cls, name, close)
+    if found is None:
+        return None
+    near, owner, path, line = found
+    return Step(path, line, "", f"{owner} has `{near}`, and no `{name}`")
+
+
+def nearest_of_class(cls: Class, name: str, close: float = _CLOSE) -> tuple[str, str, str, int] | None:
+    """The name that comes nearest to ``name`` of those that a class of the tree and its bases define: with the class
+    that does, its file and the line."""
     places: dict[str, tuple[str, int, str]] = {}
     for base in cls.mro:
         if base.node is not None and base.path:
@@ -61,7 +71,7 @@ def defined_near(cls: Class, name: str, close: float = _CLOSE) -> Step | None:
     if not near:
         return None
     path, line, owner = places[near[0]]
-    return Step(path, line, "", f"{owner} has `{near[0]}`, and no `{name}`")
+    return near[0], owner, path, line
 
 
 def _names(node: ast.ClassDef) -> list[tuple[str, int]]:

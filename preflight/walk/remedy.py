@@ -9,9 +9,12 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from preflight.walk.built import is_kind
+from preflight.walk.loading import METHOD
+from preflight.walk.nearby import nearest_of_class
 from preflight.walk.origins import assumed_in, parts
 from preflight.walk.outcomes import Exit
-from preflight.walk.result import Described
+from preflight.walk.result import Described, Found
 from preflight.walk.values import Const, Function, Instance, Map, Seq, SetValue, Value
 
 _PACKAGE = re.compile(r"No module named '([\w.]+)'")
@@ -22,20 +25,22 @@ _LISTED = 12
 _MOST = 4096
 
 
-def way_out(exit: Exit, assumed: tuple[str, ...], target: Described | None) -> str | None:
-    """What the user can do about a fault; None where nothing is known. ``assumed`` are the assumptions as the report
-    prints them, ``target`` is the model, if the walk came that far.
+def way_out(found: Found, target: Described | None) -> str | None:
+    """What the user can do about a fault; None where nothing is known. ``target`` is the model, if the walk came that
+    far.
     """
+    exit = found.exit
     return next(
         (
             text
             for text in (
                 _set_by_base(exit),
                 _instead(exit),
+                _to_define(exit, found.others),
                 _unbound(exit),
                 _package(exit),
                 _trust(exit),
-                _resting(exit, assumed),
+                _resting(exit, found.assumed),
                 _interface(exit, target),
                 _listed(exit),
                 _divisors(exit),
@@ -73,6 +78,21 @@ def _instead(exit: Exit) -> str | None:
     owner, name = exit.missing
     near = nearest(name, owner) if isinstance(owner, Instance) else []
     return f"this {owner.cls.name} has {' and '.join(near)}" if near and isinstance(owner, Instance) else None
+
+
+def _to_define(exit: Exit, others: tuple[str, ...]) -> str | None:
+    """For what a module of the model lacks, and no attribute is named like: to define it, or which class has it."""
+    owner, name = exit.missing if exit.missing is not None else (None, "")
+    if not isinstance(owner, Instance) or owner.cls.node is None or not is_kind(owner.cls, "Module"):
+        return None
+    cls = owner.cls
+    near = nearest_of_class(cls, name)
+    if near is not None:
+        return f"rename `{near[0]}` of {near[1]} to `{name}`, or define `{name}` in {cls.name}"
+    if others or name == METHOD:
+        which = f"{others[0]}, which has it" if len(others) == 1 else "a class that has it"
+        return f"define `{name}` in {cls.name}, or derive {cls.name} from {which}"
+    return f"set `self.{name}` in `{cls.name}.__init__`, or define `{name}` in the class"
 
 
 def nearest(name: str, owner: Instance) -> list[str]:

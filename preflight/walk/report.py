@@ -136,7 +136,7 @@ def _fault(found: Found, defaults: frozenset[str], walk: Walk) -> Fault:
         span=Span(place.path, place.line, place.column, place.end_line, place.end_column),
         message=message,
         why=_why(found),
-        help=way_out(exit, found.assumed, walk.target),
+        help=way_out(found, walk.target),
         values=tuple(_values(exit)),
         trail=(*found.remarks, *(step for step in exit.trail if step.path != PATH)),
         severity=Severity.WARNING if _rests_on_defaults(exit, defaults) else None,

@@ -13,13 +13,14 @@ from preflight.walk.values import Place, Value
 @dataclass(frozen=True, slots=True)
 class Found:
     """A fault: the exception that every way forward of ``stage`` ends in, and the assumptions the walk had made by
-    then.
+    then. ``others`` are the classes beside the one that lacks a method which have it.
     """
 
     stage: str
     exit: Exit
     assumed: tuple[str, ...]
     remarks: tuple[Step, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
