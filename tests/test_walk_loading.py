@@ -151,18 +151,13 @@ class DraftForCausalLM(ToyForCausalLM):
 """
 
 
-def found(
-    folder: Path,
-    capsys: Any,
-    body: str = "if self.fused:\n            found.add('fused')",
-    own: str = "pass",
-    kind: str = "DefaultModel",
-    target: str = "Own",
-    draft: str = "Model",
-    patch: dict[str, str] | None = None,
-) -> list[tuple[str, str, int]]:
-    """The faults of a launch of the miniature."""
-    findings = findings_of(folder, capsys, body, own, kind, target, draft, patch)
+#: what the loading reads most often
+FUSED = "if self.fused:\n            found.add('fused')"
+
+
+def found(folder: Path, capsys: Any, body: str = FUSED, **options: Any) -> list[tuple[str, str, int]]:
+    """The faults of a launch of the miniature, whose model leaves out what its base sets."""
+    findings = findings_of(folder, capsys, body, **{"target": "Own", **options})
     return [(one["rule"], one["path"], one["line"]) for one in findings]
 
 
@@ -176,7 +171,7 @@ def findings_of(
     draft: str = "Model",
     patch: dict[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The same as the report has them."""
+    """The faults of a launch of the miniature as the report has them."""
     text = TOY.replace("BODY", body).replace("OWN", own).replace("TARGET", target).replace("DRAFT", draft)
     config = engine().replace(
         "        return VllmConfig(",
@@ -200,7 +195,7 @@ def line_of(text: str, body: str) -> int:
 @pytest.mark.parametrize(
     "body",
     [
-        "if self.fused:\n            found.add('fused')",
+        FUSED,
         "fused = {True: 1}[self.fused]",
         "self.note()\n\n    def note(self):\n        print(self.fused)\n\n    def unused(self, found, weights):",
     ],
