@@ -129,7 +129,9 @@ def run_checks(tree: Tree, request: Request, environ: Mapping[str, str], cst: Cs
 
         findings = list(strayed(context, findings))
         if launch is not None:
-            findings = list(eased(context, launch, findings))
+            from preflight.checks.same_place import told_once
+
+            findings = list(told_once(list(eased(context, launch, findings))))
     findings = [_with_diff(finding, tree) for finding in findings]
     findings.sort(key=lambda f: (f.span.path, f.span.line or 0, f.span.column or 0, f.rule, f.message))
     ordered = tuple(_fingerprinted(findings))

@@ -24,6 +24,7 @@ from preflight.model import Fault, Severity, Undecided
 from preflight.program import Program
 from preflight.tree import Tree
 from preflight.walk.following import Followed, follow
+from preflight.walk.result import WHOLE, Scope
 from tests.walk_cases import CASES, MACHINE, tree_of
 
 FLAGS = ("--skip-tokenizer-init", "--dtype", "bfloat16", "--enforce-eager")
@@ -48,8 +49,10 @@ class Built:
         return "constructs" if self.constructed and not self.open else "undecided"
 
 
-def build(tree: Tree, program: Program, config: dict[str, Any], flags: tuple[str, ...] = ()) -> Built:
-    """Walk a launch of this config to the built model."""
+def build(
+    tree: Tree, program: Program, config: dict[str, Any], flags: tuple[str, ...] = (), scope: Scope = WHOLE
+) -> Built:
+    """Walk a launch of this config to the built model, or as far as ``scope`` says."""
     with TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "config.json").write_text(json.dumps(config))
@@ -57,7 +60,7 @@ def build(tree: Tree, program: Program, config: dict[str, Any], flags: tuple[str
         words = ("vllm", "serve", text, *FLAGS, *flags)
         launch = read_launch(LaunchRequest(words=words, folder=folder), {}, tree, program)
         assert launch is not None
-        followed = follow(launch, tree, program, MACHINE)
+        followed = follow(launch, tree, program, MACHINE, scope)
         seconds = time.process_time() - started
     if isinstance(followed, Undecided):
         return Built((), (followed,), False, 0, seconds)

@@ -68,10 +68,12 @@ def following(
     def once() -> Followed | Undecided | None:
         if launch is None:
             return None
+        from preflight.checks.ran import asked_of
         from preflight.walk.following import follow
         from preflight.walk.result import Scope
 
-        return follow(launch, tree, load_program(), options.assume, Scope(demanded=options.require_config))
+        scope = Scope(first_pass=asked_of(tree, load_program), demanded=options.require_config)
+        return follow(launch, tree, load_program(), options.assume, scope)
 
     return once
 

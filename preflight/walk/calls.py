@@ -24,6 +24,7 @@ from preflight.walk.values import (
     Function,
     Instance,
     OneOf,
+    Place,
     Stream,
     Unknown,
     Value,
@@ -57,7 +58,8 @@ def call(machine: Machine, callee: Value, arguments: list[Value], keywords: dict
     if isinstance(callee, Function):
         return call_function(machine, callee, arguments, keywords)
     if isinstance(callee, Builtin):
-        if REST in keywords or any(isinstance(argument, Spread) for argument in arguments):
+        open_ended = REST in keywords or any(isinstance(argument, Spread) for argument in arguments)
+        if open_ended and not callee.hands_on:
             return not_walked(
                 machine, f"{callee.name} is called with arguments that are not known", arguments, keywords
             )
@@ -246,20 +248,22 @@ def bind_arguments(
             "TypeError",
             f"{function.qualname}() takes {amount} positional argument{'s' if takes != 1 else ''} "
             f"but {given} {'were' if given != 1 else 'was'} given",
+            callee=defined(function),
         )
     by_name = {parameter.arg for parameter in (*parameters.args, *parameters.kwonlyargs)}
     more: dict[str, Value] = {}
     for name, value in keywords.items():
         if name in by_name:
             if name in content:
-                machine.fail("TypeError", f"{function.qualname}() got multiple values for argument '{name}'")
+                message = f"{function.qualname}() got multiple values for argument '{name}'"
+                machine.fail("TypeError", message, callee=defined(function))
             content[name] = value
         elif parameters.kwarg is not None:
             more[name] = value
         else:
             message = f"{function.qualname}() got an unexpected keyword argument '{name}'"
             _remark_keyword(machine, name, message)
-            machine.fail("TypeError", message)
+            machine.fail("TypeError", message, callee=defined(function))
     if parameters.kwarg is not None:
         made_map = machine.strings(more)
         if loose is not None:
@@ -289,6 +293,12 @@ def bind_arguments(
         _fail_missing(machine, function, missing, "keyword-only")
 
 
+def defined(function: Function) -> Place:
+    """Where a function is defined."""
+    node = function.node
+    return Place(function.closure.module.file, node.lineno, node.col_offset + 1)
+
+
 def _remark_keyword(machine: Machine, name: str, message: str) -> None:
     """The call that gives a keyword may be further out, where it is handed on by ``**``, and long."""
     for frame in reversed(machine.frames):
@@ -311,4 +321,5 @@ def _fail_missing(machine: Machine, function: Function, missing: list[str], kind
         "TypeError",
         f"{function.qualname}() missing {len(missing)} required {kind} "
         f"argument{'s' if len(missing) > 1 else ''}: {names}",
+        callee=defined(function),
     )

@@ -86,8 +86,14 @@ def make_runner(config):
     if second:
         from vllm.v1.worker.gpu.model_runner import GPUModelRunner
     else:
-        from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+        GPUModelRunner = runner_class()
     return GPUModelRunner(config, torch.device("cuda"))
+
+
+def runner_class():
+    """The class of the model runner that names what it gives a model; the second one gives the same."""
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+    return GPUModelRunner
 
 
 def construct(config):
@@ -119,6 +125,34 @@ def load_weights(config, loader, model, model_config):
     from vllm.config import set_current_vllm_config
     with set_current_vllm_config(config):
         loader.load_weights(model, model_config)
+
+
+def first_pass(config, model, given, named):
+    """A worker runs the model once, as it does for every launch but one of encoders only."""
+    from vllm.config import set_current_vllm_config
+    encoders = getattr(config.model_config, "multimodal_config", None)
+    if encoders is not None and getattr(encoders, "mm_encoder_only", False):
+        return
+    with set_current_vllm_config(config):
+        outcome = model.forward(**named, **given)
+    if outcome is None:
+        raise TypeError("'NoneType' object is not subscriptable: forward returns nothing")
+
+
+def first_logits(config, model, given):
+    """Of a model that generates, what it makes of the outcome."""
+    from vllm.config import set_current_vllm_config
+    if config.model_config.runner_type != "generate":
+        return
+    with set_current_vllm_config(config):
+        model.compute_logits(*given, **given)
+
+
+def first_draft(config, model, given):
+    """The same of a drafter's model."""
+    from vllm.config import set_current_vllm_config
+    with set_current_vllm_config(config):
+        model.forward(*given, **given)
 
 
 def load_models(runner):

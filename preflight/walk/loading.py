@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
+from preflight.walk.aside import exits_of
 from preflight.walk.built import all_below, children_of, is_kind, modules_of
 from preflight.walk.classes import lookup
-from preflight.walk.entries import ENTRY
-from preflight.walk.outcomes import NEXT, Exit, Outcome, Raise, Raised, Return, run_arm
+from preflight.walk.outcomes import Exit
 from preflight.walk.stored import stored_names
 from preflight.walk.values import Class, Const, Function, Instance, Seq, Value
 
@@ -68,40 +68,12 @@ def _missing(
     another way out.
     """
     # what may be raised on the way, and is not known, ends the launch just so
-    exits = tuple(exit for exit in _walk(machine, arguments) if exit.cls is not None)
+    exits = tuple(exit for exit in exits_of(machine, METHOD, arguments, _STEPS) if exit.cls is not None)
     for exit in exits:
         module, name = exit.missing if exit.missing is not None else (None, "")
         if name in given or name not in wanting.get(id(module), _NO_NAMES):
             return ()
     return exits
-
-
-def _walk(machine: Machine, arguments: list[Value]) -> tuple[Exit, ...]:
-    """The exceptions that every way through the loading ends in."""
-    before = (machine.end, machine.last, machine.arm_ends, machine.doubts, machine.assumed)
-    depth, possible = len(machine.frames), len(machine.possible)
-    last, end = machine.last, machine.end
-    machine.allow(_STEPS)
-    machine.last, machine.end = min(machine.last, last), min(machine.end, end)
-    machine.arm_ends, machine.doubts, machine.assumed = [], {}, dict(machine.assumed)
-
-    def body() -> Outcome:
-        try:
-            entry = machine.modules.module(machine, ENTRY)
-            return Return(machine.call(machine.get(entry, METHOD), arguments)) if entry is not None else NEXT
-        except Raised:
-            raise
-        except Exception:  # given up, too deep, or a fault of the walk itself: what was said without it stands
-            return NEXT
-
-    try:
-        arms = run_arm(machine, body)
-    finally:
-        machine.end, machine.last, machine.arm_ends, machine.doubts, machine.assumed = before
-        del machine.frames[depth:], machine.possible[possible:]
-    outcomes = [arm.outcome for arm in arms]
-    raising = [outcome for outcome in outcomes if isinstance(outcome, Raise)]
-    return tuple(exit for outcome in raising for exit in outcome.exits) if len(raising) == len(outcomes) else ()
 
 
 # -- what may be missing ----------------------------------------------------------------------------------------------

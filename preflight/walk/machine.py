@@ -218,12 +218,14 @@ class Machine:
         values: tuple[tuple[str, Value], ...] = (),
         missing: tuple[Value, str] | None = None,
         unbound: tuple[str, str] | None = None,
+        callee: Place | None = None,
     ) -> NoReturn:
         """The walked program raises the built-in exception ``name`` here."""
         cls = self.natives.exception(name)
         error = self.instance(cls)
         error.content["args"] = self.tuple([Const(message)])
-        raise Raised((self.exit(error, message, values=values, missing=missing, unbound=unbound),))
+        exit = self.exit(error, message, values=values, missing=missing, unbound=unbound)
+        raise Raised((exit if callee is None else replace(exit, callee=callee),))
 
     def exit(
         self,

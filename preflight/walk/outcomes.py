@@ -60,6 +60,8 @@ class Exit:
     waiting: frozenset[tuple[str, str]] = frozenset()
     #: the assumptions about the machine that decided something in the function that raises
     weighed: frozenset[str] = frozenset()
+    #: the function that cannot be called so, where the exception is about that
+    callee: Place | None = None
 
     @property
     def trail(self) -> tuple[Step, ...]:

@@ -107,6 +107,7 @@ STAGES = {
     "make_runner": "the making of the model runner",
     "make_loader": "the making of the loader",
     "load_weights": "the loading of the weights",
+    "first_pass": "the first run of the model, by which a worker measures memory before it serves,",
     "load_models": "the loading of target and drafter",
 }
 _OF_THE_PARSER = ("make_parser", "parse", "take", "validate")

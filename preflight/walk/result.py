@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from preflight.model import Step
+from preflight.walk.first_pass import Asked
 from preflight.walk.machine import Doubt
 from preflight.walk.outcomes import Exit
 from preflight.walk.values import Place, Value
@@ -86,12 +87,13 @@ class Scope:
     """How far a launch is walked.
 
     ``runner``: on to the model runner, and the drafter if there is one, when the config asks more of the model than to
-    run; ``construct``: through the constructors of the target and of the drafter; ``demanded``: attributes that the
-    model's config must have.
+    run; ``construct``: through the constructors of the target and of the drafter; ``first_pass``: through the first run
+    of the target, where something is asked of it; ``demanded``: attributes that the model's config must have.
     """
 
     runner: bool = True
     construct: bool = True
+    first_pass: Asked | None = None
     demanded: tuple[str, ...] = ()
 
 

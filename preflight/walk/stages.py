@@ -9,6 +9,9 @@ from preflight.walk.course import NOT_CONSTRUCTED, Course, found_in
 from preflight.walk.deep import run_deep
 from preflight.walk.entries import ENTRY, WORKERS, WithEntries
 from preflight.walk.files import Files
+from preflight.walk.first_pass import STAGE as FIRST_PASS
+from preflight.walk.first_pass import of_drafter, of_target
+from preflight.walk.loading import METHOD as LOADING
 from preflight.walk.loading import refused, suspects
 from preflight.walk.machine import Limits, Machine
 from preflight.walk.modules import Modules
@@ -21,11 +24,13 @@ from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Const, Instance, OneOf, Perhaps, Unknown, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from preflight.walk.assumptions import Assumptions
+    from preflight.walk.first_pass import Asked
     from preflight.walk.given import Given
     from preflight.walk.modules import World
+    from preflight.walk.outcomes import Exit
     from preflight.walk.state import Segment
 
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
@@ -80,9 +85,13 @@ class _Launch:
                 result.runner = self.stage("make_runner", [config])
             if scope.construct:
                 self._construct(config)
+            if scope.first_pass is not None:
+                self._run_once(config, scope.first_pass)
             if isinstance(result.runner, Instance):
                 machine.allow()
                 self.stage("load_models", [result.runner])
+                if scope.first_pass is not None:
+                    self._run_drafter(config, result.runner, scope.first_pass)
         elif config is not None:
             reason = config.reason if isinstance(config, Unknown) else "what comes out is no object"
             self.result.stop("configure", "walk-config-unknown", f"the engine config is not known: {reason}", None)
@@ -133,7 +142,7 @@ class _Launch:
         self.machine.allow()
         result.model = self.stage(name, [config])
         self.machine.library.target = config.content.get("model_config")
-        told = any(one.stage == name for one in (*result.found, *result.stopped))
+        told = self._told(name)
         if not isinstance(result.model, Instance) and not told:
             reason = result.model.reason if isinstance(result.model, Unknown) else "which class it is of is not known"
             self.result.stop(name, NOT_CONSTRUCTED, reason, None, decisive=False)
@@ -147,7 +156,38 @@ class _Launch:
         loader = self.stage("make_loader", [config])
         if loader is not None:
             exits = refused(machine, config, loader, model, config.content.get("model_config", NONE))
-            self.result.found += [found_in(machine, "load_weights", exit) for exit in exits[-1:]]
+            self.result.found += [found_in(machine, LOADING, exit) for exit in exits[-1:]]
+
+    def _run_once(self, config: Instance, asked: Asked) -> None:
+        """Load the weights of the target that was built, and run it. Adapters would be put around its layers before."""
+        result = self.result
+        if isinstance(result.model, Instance) and self._runs_plainly(config) and not self._told("construct", LOADING):
+            self.machine.allow()
+            loader = self.stage("make_loader", [config])
+            model = result.model
+            self._found_beside(lambda: of_target(self.machine, config, loader, model, asked))
+
+    def _run_drafter(self, config: Instance, runner: Instance, asked: Asked) -> None:
+        """Run the drafter that was loaded, if there is one."""
+        if self._runs_plainly(config) and not self._told("load_models"):
+            self._found_beside(lambda: of_drafter(self.machine, config, runner, asked))
+
+    def _found_beside(self, run: Callable[[], Iterable[tuple[str, Exit]]]) -> None:
+        """Keep what must be raised in pieces that are walked beside the stages; without them all else stands."""
+        try:
+            self.result.found += [found_in(self.machine, stage, exit) for stage, exit in run()]
+        except Exception as error:
+            reason = f"the walk itself failed ({type(error).__name__}: {error})"
+            self.result.stop(FIRST_PASS, "walk-fault", reason, None, decisive=False)
+
+    def _told(self, *stages: str) -> bool:
+        """Whether something was said of one of these stages."""
+        return any(one.stage in stages for one in (*self.result.found, *self.result.stopped))
+
+    def _runs_plainly(self, config: Instance) -> bool:
+        """Whether a worker runs the models as they were built."""
+        lora = config.content.get("lora_config")
+        return isinstance(lora, Const) and lora.value is None and self._other_worker(config) is None
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
@@ -214,14 +254,19 @@ class _Launch:
         form = load.content.get("load_format") if isinstance(load, Instance) else None
         return isinstance(form, Const) and form.value != "auto"
 
-    def _takes_the_runner(self, config: Instance) -> bool:
-        """Whether the worker that the finished config names is one of the engine whose model runner is walked; of
-        another (that of the engine before it, or the user's own) it is said that its runner is not.
-        """
+    def _other_worker(self, config: Instance) -> str | None:
+        """The worker that the finished config names, where it is none of the engine whose model runner is walked."""
         parallel = config.content.get("parallel_config")
         worker = parallel.content.get("worker_cls") if isinstance(parallel, Instance) else None
         name = worker.value if isinstance(worker, Const) else None
-        if not isinstance(name, str) or name == "auto" or name.startswith(WORKERS):
+        return name if isinstance(name, str) and name != "auto" and not name.startswith(WORKERS) else None
+
+    def _takes_the_runner(self, config: Instance) -> bool:
+        """Whether the worker is one whose model runner is walked; of another (that of the engine before it, or the
+        user's own) it is said that its runner is not.
+        """
+        name = self._other_worker(config)
+        if name is None:
             return True
         reason = f"the launch takes the worker {name}, which is not walked"
         self.result.stop("make_runner", "runner-not-walked", reason, None)

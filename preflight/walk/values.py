@@ -258,13 +258,16 @@ Implementation: TypeAlias = "Callable[[Machine, Arguments, Keywords], Value]"
 
 class Builtin(Value):
     """A function of a library that the walk knows: ``run`` does what it does; ``attributes`` is what can be read from
-    it.
+    it; ``hands_on``: it hands its arguments on, and so takes those that are not known.
     """
 
-    __slots__ = ("attributes", "name", "run")
+    __slots__ = ("attributes", "hands_on", "name", "run")
 
-    def __init__(self, name: str, run: Implementation, attributes: dict[str, Value] | None = None) -> None:
+    def __init__(
+        self, name: str, run: Implementation, attributes: dict[str, Value] | None = None, *, hands_on: bool = False
+    ) -> None:
         self.origin = None
+        self.hands_on = hands_on
         self.attributes = attributes or {}
         self.name = name
         self.run = run

@@ -32,6 +32,7 @@ from preflight.walk.values import (
 )
 
 if TYPE_CHECKING:
+    from preflight.walk.first_pass import Running
     from preflight.walk.machine import Machine
 
 #: dotted name -> what makes its value; asked once per machine
@@ -159,6 +160,8 @@ class Library:
         self.target: Value | None = None
         #: while weights are loaded: where the parameter stands among all whose weight it is; None for one not known
         self.weight: float | None = None
+        #: while a model is run: its modules, which then are called
+        self.running: Running | None = None
         #: bytes of the machine's memory
         self.cpu_memory: int | None = None
         #: the Python that will run vLLM
@@ -266,6 +269,9 @@ class Library:
 
     def override(self, machine: Machine, called: Function) -> Value | None:
         """What is done instead of walking a function of the tree."""
+        if self.running is not None and called.name == "__call__" and called.closure.kind == "function":
+            # a decorator has put it on a class of modules: it compiles ``forward`` as it runs it
+            return self.external_class(machine, "torch.nn.Module").content["__call__"]
         if not self.overrides:
             return None
         make = self.overrides.get(called.qualname)

@@ -59,6 +59,7 @@ def _module_class(machine: Machine) -> Value:
         cls.content[name] = Builtin(
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
+    cls.content["__call__"] = Builtin("Module.__call__", _call, hands_on=True)
     cls.content["forward"] = Builtin(
         "Module.forward",
         lambda machine, given, named: machine.unknown("the result of Module.forward"),
@@ -89,7 +90,6 @@ _METHODS = (
     "get_submodule",
     "get_buffer",
     "zero_grad",
-    "__call__",
     "_apply",
     "_load_from_state_dict",
     "register_forward_hook",
@@ -101,6 +101,14 @@ _METHODS = (
     "to_empty",
     "__dir__",
 )
+
+
+def _call(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``module(...)`` runs its ``forward``, which is entered while a model is run."""
+    receiver, running = given[0], machine.library.running
+    if running is None or not isinstance(receiver, Instance):
+        return machine.unknown("the result of Module.__call__")
+    return running.run(machine, receiver, list(given[1:]), dict(named))
 
 
 def _init(machine: Machine, given: Arguments, named: Keywords) -> Value:

@@ -1,0 +1,54 @@
+"""What a patch may have to do with the first run of a model, by the facts of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from preflight.walk.first_pass import Asked
+
+if TYPE_CHECKING:
+    from preflight.program import Program
+    from preflight.tree import Tree
+
+
+def asked_of(tree: Tree, load_program: Callable[[], Program]) -> Asked | None:
+    """What is asked of the first run of a launch of this tree; None where nothing is patched: it runs as it did."""
+    files = frozenset(file.path for file in tree.facts.patched if file.path.endswith(".py"))
+    return asked_about(files, load_program) if files else None
+
+
+def asked_about(files: frozenset[str], load_program: Callable[[], Program]) -> Asked:
+    """What is asked where these files are not as released."""
+    return Asked(
+        files,
+        lambda modules: _concerns(load_program(), files, modules),
+        lambda module, qualname, name: _lacks(load_program(), module, qualname, name),
+    )
+
+
+def _concerns(program: Program, files: frozenset[str], modules: frozenset[str]) -> bool:
+    """Whether one of these modules is in a patched file, or imports from one."""
+    from preflight.checks.reach import imports_from
+
+    patched = [module for file in files if (module := program.module_at(file)) is not None]
+    for name in modules:
+        module = program.module(name)
+        if module.path in files or any(imports_from(module, target) for target in patched):
+            return True
+    return False
+
+
+def _lacks(program: Program, module: str, qualname: str, name: str) -> bool:
+    """Whether neither the class nor any other code of the tree gives an object of it the attribute."""
+    from preflight.checks.inference.attributes import Attributes
+    from preflight.checks.inference.code import Code
+    from preflight.checks.inference.inference import Inference
+    from preflight.program import Class
+    from preflight.syntax.source import SourceStore
+
+    cls = program.find_class(module, qualname)
+    if not isinstance(cls, Class):
+        return False
+    attributes = Attributes(Inference(program, Code(program, SourceStore(program.tree))))
+    return attributes.has(cls, name) is False and attributes.foreign(name) is None

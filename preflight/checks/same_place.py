@@ -1,0 +1,57 @@
+"""A fault that the walk of the launch comes to, and that a look at the file alone has warned of: it is told once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from preflight.checks.classes import family
+from preflight.checks.names import CHECKS as NAMES
+from preflight.checks.walked import CHECKS as WALKED
+from preflight.model import Finding, Severity
+
+_WALKED = frozenset().union(*(check.ids for check in WALKED))
+_OF_FILES = frozenset().union(*(check.ids for check in (*NAMES, *family.CHECKS)))
+_QUOTED = re.compile(r"[`'](\w+)[`']")
+
+
+def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings without the warnings that speak of the very name, at the very line, of which an error of the walk
+    does; the error shows the code as they did, and their way out if it has none.
+    """
+    errors = {
+        id(finding): {warning for warning in findings if _is_of(warning, finding)}
+        for finding in findings
+        if finding.fault.check in _WALKED and finding.severity is Severity.ERROR
+    }
+    gone = frozenset[Finding]().union(*errors.values())
+    for finding in findings:
+        if finding in gone:
+            continue
+        for warning in errors.get(id(finding), ()):
+            fault = finding.fault
+            finding = replace(
+                finding,
+                fault=replace(
+                    fault,
+                    span=warning.fault.span,
+                    excerpt=fault.excerpt or warning.fault.excerpt,
+                    help=fault.help or warning.fault.help,
+                ),
+            )
+        yield finding
+
+
+def _is_of(warning: Finding, error: Finding) -> bool:
+    """Whether a warning of a file speaks of what an error of the walk does."""
+    return (
+        warning.severity is Severity.WARNING
+        and warning.fault.check in _OF_FILES
+        and (warning.span.path, warning.span.line) == (error.span.path, error.span.line)
+        and not _named(warning).isdisjoint(_named(error))
+    )
+
+
+def _named(finding: Finding) -> set[str]:
+    return set(_QUOTED.findall(finding.message))

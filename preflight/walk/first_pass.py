@@ -1,0 +1,206 @@
+"""The first forward pass: before it serves, every worker runs the model once, on made up input, to see how much memory
+that takes. What the code of a patched model must raise there ends the launch, after all weights were read.
+
+The model that was built is given input of which nothing is known; a call of a module runs its ``forward``, as torch
+does, and a layer that is made like one before it is not run again. What is known of the engine around it is little: an
+exception that may come of that is taken as not there, and only such are told as the code by itself must raise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from preflight.walk import attributes
+from preflight.walk.aside import exits_of
+from preflight.walk.built import all_below, children_of
+from preflight.walk.calls import defined
+from preflight.walk.entries import ENTRY, PATH
+from preflight.walk.loading import METHOD
+from preflight.walk.outcomes import Exit, Raised, Spot
+from preflight.walk.values import NONE, Bound, Builtin, Class, Const, Function, Instance, Place, Unknown, Value
+
+if TYPE_CHECKING:
+    from preflight.walk.machine import Machine
+
+#: the stage, as a fault of it is told
+STAGE = "first_pass"
+#: the other entry points: what a model that generates does next, and the first run of a drafter
+_LOGITS, _DRAFT = "first_logits", "first_draft"
+#: so many pieces of code are walked of each
+_STEPS = 60_000
+#: so many times it is begun again past what is not told
+_TRIES = 16
+#: what a name brings that is bound nowhere
+_OF_NAMES = ("NameError", "UnboundLocalError")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a first pass. ``files``: those that are not as released. ``concerns``: whether one of them may
+    have a part in what runs, by the modules that define the classes of it; else it runs as it did in the release.
+    ``lacks``: whether an object of a class (module, qualified name) surely never has an attribute.
+    """
+
+    files: frozenset[str]
+    concerns: Callable[[frozenset[str]], bool]
+    lacks: Callable[[str, str, str], bool]
+
+
+class Running:
+    """Modules that run while a first pass is walked, each kind of layer once."""
+
+    def __init__(self) -> None:
+        self._done: set[Hashable] = set()
+        self._arms: int | None = None
+
+    def run(self, machine: Machine, module: Instance, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        """``module(...)``."""
+        if self._arms is None:
+            self._arms = machine.state.arms
+        # what was run under a condition that is not known may yet have to be run under none
+        conditional = machine.state.arms > self._arms
+        made = _made_of(module)
+        if (made, False) in self._done or (made, conditional) in self._done:
+            return machine.unknown(f"the result of another {module.cls.name}")
+        self._done.add((made, conditional))
+        forward = attributes.find(machine, module, "forward")
+        if not isinstance(forward, (Bound, Function, Builtin)):
+            return machine.unknown(f"the result of a {module.cls.name}")
+        return machine.call(forward, arguments, keywords)
+
+
+def of_target(
+    machine: Machine, config: Instance, loader: Value | None, model: Instance, asked: Asked
+) -> Iterator[tuple[str, Exit]]:
+    """The exception that ends the loading of the target's weights, or else its first run: the stage, and the exit."""
+    if not asked.concerns(_modules_of(model)):
+        return
+    given = Unknown("the input of a first pass")
+    calls: list[tuple[str, list[Value]]] = []
+    if isinstance(loader, Instance):
+        calls.append((METHOD, [config, loader, model, config.content.get("model_config", NONE)]))
+    named = machine.strings(dict.fromkeys(_given_by_name(machine), given))
+    calls += [(STAGE, [config, model, given, named]), (_LOGITS, [config, model, given])]
+    for entry, arguments in calls:
+        exit = _of_entry(machine, entry, arguments, model, asked)
+        if exit is not None:
+            yield (METHOD if entry == METHOD else STAGE), exit
+            return
+
+
+def of_drafter(machine: Machine, config: Instance, runner: Instance, asked: Asked) -> Iterator[tuple[str, Exit]]:
+    """The exception that ends the first run of the drafter, where the runner has one that runs a model."""
+    drafter = runner.content.get("drafter")
+    model = drafter.content.get("model") if isinstance(drafter, Instance) else None
+    if not isinstance(drafter, Instance) or not isinstance(model, Instance):
+        return
+    if _runs(drafter.cls, "dummy_run") and asked.concerns(_modules_of(model)):
+        given = Unknown("the input of a first pass")
+        exit = _of_entry(machine, _DRAFT, [config, model, given], model, asked)
+        if exit is not None:
+            yield STAGE, exit
+
+
+def _modules_of(model: Instance) -> frozenset[str]:
+    """The modules that define the classes of what a model is made of."""
+    return frozenset(cls.module for module in all_below(model) for cls in module.cls.mro)
+
+
+def _given_by_name(machine: Machine) -> list[str]:
+    """The names under which the model runner of the tree gives a model its input, in a run that is no request's."""
+    entry = machine.modules.module(machine, ENTRY)
+    try:
+        runner = machine.call(machine.get(entry, "runner_class"), []) if entry is not None else None
+    except Raised:
+        return []  # this tree has no such runner
+    calls = _runs(runner, "_dummy_run") if isinstance(runner, Class) else []
+    names = [{keyword.arg for keyword in node.keywords if keyword.arg is not None} for node in calls]
+    return sorted(set.intersection(*names)) if names else []
+
+
+def _runs(cls: Class, method: str) -> list[ast.Call]:
+    """The calls of its model with keywords in a method of a class, by the text of the first class that has it."""
+    for base in cls.mro:
+        for statement in base.node.body if base.node is not None else ():
+            if isinstance(statement, ast.FunctionDef) and statement.name == method:
+                calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and node.keywords]
+                return [node for node in calls if ast.unparse(node.func) in ("self.model", "model")]
+    return []
+
+
+def _of_entry(machine: Machine, entry: str, arguments: list[Value], model: Instance, asked: Asked) -> Exit | None:
+    past = machine.past
+    machine.past = set(past)
+    try:
+        for _ in range(_TRIES):
+            machine.library.running = Running()
+            machine.repeats.forget()
+            exits = exits_of(machine, entry, arguments, _STEPS)
+            others = [exit for exit in exits if not _is_certain(machine, exit, model, asked)]
+            if not others:
+                return _placed(machine, exits[-1], model) if exits else None
+            spots = {_spot(exit) for exit in others}
+            if None in spots or spots <= machine.past:
+                return None
+            machine.past |= {spot for spot in spots if spot is not None}
+        return None
+    finally:
+        machine.past = past
+        machine.library.running = None
+
+
+def _placed(machine: Machine, exit: Exit, model: Instance) -> Exit:
+    """The exception where it is to be mended: the call of the engine stands in no file of the tree, what it calls
+    does."""
+    if exit.place.path != PATH:
+        return exit
+    called = exit.callee or _forward_of(machine, model)
+    return replace(exit, place=called) if called is not None else exit
+
+
+def _forward_of(machine: Machine, model: Instance) -> Place | None:
+    """Where the ``forward`` of a model is defined."""
+    found = attributes.find(machine, model, "forward")
+    function = found.function if isinstance(found, Bound) else found
+    return defined(function) if isinstance(function, Function) else None
+
+
+def _spot(exit: Exit) -> Spot | None:
+    """Where to go on past an exception; None where there is no way past it."""
+    if exit.missing is None and exit.way and not isinstance(exit.way[-1][1], (ast.Raise, ast.Assert)):
+        return None
+    return exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise"
+
+
+def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> bool:
+    """Whether an exception comes of the code of a patched file alone, whatever the engine has set before."""
+    name = exit.cls.name if exit.cls is not None else ""
+    if exit.callee is not None:
+        return exit.callee.path in asked.files or exit.place.path in asked.files
+    if exit.place.path == PATH and name == "TypeError":
+        called = _forward_of(machine, model)
+        return called is not None and called.path in asked.files
+    if exit.place.path not in asked.files:
+        return False
+    if name in _OF_NAMES:
+        return name == "UnboundLocalError" or (exit.unbound is not None and machine.modules.world.lacks(*exit.unbound))
+    if exit.missing is None:
+        return False
+    owner, attribute = exit.missing
+    return (
+        isinstance(owner, Instance) and not owner.loose and asked.lacks(owner.cls.module, owner.cls.qualname, attribute)
+    )
+
+
+def _made_of(module: Instance) -> Hashable:
+    """What tells how a module is made: its class, its children's, and what switches it."""
+    children = tuple((name, child.cls) for name, child in children_of(module))
+    switches = tuple(
+        (name, value.value)
+        for name, value in module.content.items()
+        if isinstance(value, Const) and (value.value is None or isinstance(value.value, bool))
+    )
+    return module.cls, children, switches
