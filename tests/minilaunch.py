@@ -29,10 +29,16 @@ def engine(*body: str) -> str:
 
 
 def check_launch(
-    folder: Path, capsys: Any, *words: str, patch: dict[str, str] | None = None, config: Any = None
+    folder: Path,
+    capsys: Any,
+    *words: str,
+    patch: dict[str, str] | None = None,
+    config: Any = None,
+    release: dict[str, str] | None = None,
 ) -> tuple[int, dict[str, Any]]:
-    """Check a launch of the miniature in ``folder``: the exit code and the report. ``patch`` are changed files."""
-    tree = make_tree(folder, files(), patch or {})
+    """Check a launch of the miniature in ``folder``: the exit code and the report. ``patch`` are changed files,
+    ``release`` those that the release has besides, or in another way."""
+    tree = make_tree(folder, {**files(), **(release or {})}, patch or {})
     model = folder / "toy"
     model.mkdir(parents=True)
     facts = {"architectures": ["ToyForCausalLM"], "num_attention_heads": 8, "media_token_id": 7}

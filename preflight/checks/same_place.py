@@ -13,7 +13,8 @@ from preflight.model import Finding, Severity
 
 _WALKED = frozenset().union(*(check.ids for check in WALKED))
 _OF_FILES = frozenset().union(*(check.ids for check in (*NAMES, *family.CHECKS)))
-_QUOTED = re.compile(r"[`'](\w+)[`']")
+#: the names that a message quotes, and the last parts of dotted ones
+_NAMES = re.compile(r"[`'](\w+)[`']|\b\w+\.(\w+)\b")
 
 
 def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -54,4 +55,4 @@ def _is_of(warning: Finding, error: Finding) -> bool:
 
 
 def _named(finding: Finding) -> set[str]:
-    return set(_QUOTED.findall(finding.message))
+    return {name for names in _NAMES.findall(finding.message) for name in names if name}

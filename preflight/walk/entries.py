@@ -136,7 +136,7 @@ def first_pass(config, model, given, named):
     with set_current_vllm_config(config):
         outcome = model.forward(**named, **given)
     if outcome is None:
-        raise TypeError("'NoneType' object is not subscriptable: forward returns nothing")
+        raise TypeError("'NoneType' object is not subscriptable: `forward` returns nothing")
 
 
 def first_logits(config, model, given):

@@ -1,0 +1,241 @@
+"""The first run of a model, which every worker does before it serves: what patched code must raise there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from minilaunch import ENGINE, check_launch, engine
+from test_walk_loading import LOADERS, RUNNER, TREE
+
+MODEL = "vllm/model_executor/models/toy.py"
+OTHER = "vllm/model_executor/layers.py"
+TOY = """
+from torch import nn
+
+from vllm.config import set_current_vllm_config
+from vllm.model_executor.layers import Norm, compiled, context
+
+
+class Block(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        self.norm = Norm(4)
+        self.wide = wide
+        self.proj = nn.Linear(4, 4)
+
+    def forward(self, states, residual=None):
+        states, residual = self.norm(states, residual)
+        return self.proj(states), residual
+
+
+@compiled
+class Model(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(wide) for _ in range(40)])
+
+    def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):
+        assert context() is not None
+        states, residual = inputs_embeds, None
+        for layer in self.layers:
+            states, residual = layer(states, residual)
+        return states
+
+
+class ToyForCausalLM(nn.Module):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        self.model = Model(vllm_config.model_config.hf_config.num_attention_heads > 4)
+
+    def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):
+        return self.model(input_ids, positions, inputs_embeds, **kwargs)
+
+    def compute_logits(self, states):
+        return self.model.layers[0].proj(states)
+
+    def load_weights(self, weights):
+        names = set()
+        for name, weight in weights:
+            names.add(name)
+        return names
+"""
+LAYERS = """
+from torch import nn
+
+_context = None
+
+
+def context():
+    return _context
+
+
+class Norm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def forward(self, states, residual):
+        return states, residual
+
+
+def tune(module):
+    module.tuned = True
+
+
+def compiled(cls):
+    def __call__(self, *args, **kwargs):
+        if self.compiled_code is not None:
+            return self.compiled_code(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    cls.compiled_code = open("code").read()
+    cls.__call__ = __call__
+    return cls
+"""
+GPU_RUNNER = """
+import torch
+
+
+class GPUModelRunner:
+    def __init__(self, config, device):
+        self.config = config
+
+    @torch.inference_mode()
+    def _dummy_run(self, count):
+        return self.model(input_ids=self.ids, positions=self.places, inputs_embeds=None, **self.more)
+"""
+
+
+def found(
+    folder: Path, capsys: Any, *pairs: tuple[str, str], release: str = "", words: tuple[str, ...] = (), more: str = ""
+) -> list[tuple[str, str, str, int]]:
+    """What is found of a launch where the file of the model has each first text replaced by the second; ``release``:
+    a text that the released file begins with as well; ``more``: statements that set up the config."""
+    text = TOY
+    for old, new in pairs:
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new, 1)
+    config = engine().replace(
+        "        return VllmConfig(",
+        "        model.draft = False\n"
+        "        model.multimodal_config = None\n"
+        "        model.runner_type = 'generate'\n"
+        "        made = VllmConfig(model, self.tensor_parallel_size)\n"
+        "        made.load_config = made.lora_config = None\n"
+        f"        {more or 'pass'}\n"
+        "        return made\n"
+        "        return VllmConfig(",
+    )
+    released = {
+        **TREE,
+        OTHER: LAYERS,
+        RUNNER: GPU_RUNNER,
+        ENGINE: config,
+        LOADERS: TREE[LOADERS].replace("KIND", "DefaultModel"),
+        "vllm/model_executor/model_loader/utils.py": TREE["vllm/model_executor/model_loader/utils.py"].replace(
+            "DraftForCausalLM, ", "").replace("DraftForCausalLM if model_config.draft else ", ""),
+    }  # fmt: skip
+    _code, report = check_launch(
+        folder, capsys, *words, patch={MODEL: text}, release={**released, MODEL: release or TOY}
+    )
+    assert "walk-fault" not in [one["id"] for one in report["undecided"]]
+    return [(one["rule"], one["severity"], one["path"], one["line"]) for one in report["findings"]]
+
+
+def line_of(*pairs: tuple[str, str]) -> int:
+    """The line at which the last replacement begins."""
+    text = TOY
+    for old, new in pairs:
+        at = text.index(old)
+        text = text.replace(old, new, 1)
+    return text[:at].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "pair"),
+    [
+        ("PF601", ("return self.proj(states), residual", "return self.proj(state), residual")),
+        ("PF401", ("return self.proj(states), residual", "return self.project(states), residual")),
+        ("PF603", ("layer(states, residual)", "layer(states, residual, positions)")),
+        ("PF603", ("layer(states, residual)", "layer(states, rest=residual)")),
+        ("PF603", ("self.norm(states, residual)", "self.norm(states)")),
+        ("PF601", ("return self.model(input_ids,", "return self.model(input_id,")),
+        ("PF601", ("return self.model.layers[0].proj(states)", "return self.model.layers[0].proj(logits)")),
+        ("PF601", ("names = set()", "names = sett()")),
+        ("PF601", ("names.add(name)", "names.add(nam)")),
+        ("PF603", ("def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):\n        return",
+                   "def forward(self, input_ids, positions):\n        inputs_embeds, kwargs = None, {}\n        return")),
+        ("PF401", ("states, residual = self.norm(", "if self.wide:\n            self.norm_(1)\n        states = ("
+                   )),
+    ],
+)  # fmt: skip
+def test_what_the_first_run_must_raise_ends_the_launch(
+    rule: str, pair: tuple[str, str], tmp_path: Path, capsys: Any
+) -> None:
+    line = line_of(pair) + ("\n" in pair[1] and "self.norm_" in pair[1])
+    assert (rule, "error", MODEL, line) in found(tmp_path, capsys, pair)
+
+
+def test_it_is_told_once(tmp_path: Path, capsys: Any) -> None:
+    pair = ("return self.proj(states), residual", "return self.proj(state), residual")
+    assert found(tmp_path, capsys, pair) == [("PF601", "error", MODEL, line_of(pair))]
+
+
+def test_a_model_that_returns_nothing_ends_the_launch(tmp_path: Path, capsys: Any) -> None:
+    pair = ("        return self.model(input_ids,", "        self.model(input_ids,")
+    start = ("    def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):\n        return self.model", "")
+    assert ("PF603", "error", MODEL, line_of(start)) in found(tmp_path, capsys, pair)
+
+
+BODY = "states, residual = self.norm("
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        (("import nn\n", "import nn  # patched\n"),),
+        ((BODY, f"if states is None:\n            self.norm_(1)\n        {BODY}"),),
+        ((BODY, f"if not self.wide:\n            self.norm_(1)\n        {BODY}"),),
+        ((BODY, f"try:\n            self.norm_(1)\n        except AttributeError:\n            pass\n        {BODY}"),),
+        ((BODY, f"if self.tuned:\n            pass\n        {BODY}"),),
+        ((BODY, f"assert context().ready\n        {BODY}"),),
+        ((BODY, f"if context() is None:\n            raise ValueError('no context')\n        {BODY}"),),
+        ((BODY, f"if hasattr(self, 'extra'):\n            self.extra(1)\n        {BODY}"),),
+    ],
+)
+def test_what_need_not_be_raised_does_not(pairs: tuple[tuple[str, str], ...], tmp_path: Path, capsys: Any) -> None:
+    assert [one for one in found(tmp_path, capsys, *pairs) if one[1] == "error"] == []
+
+
+def test_what_the_engine_has_set_before_hides_nothing(tmp_path: Path, capsys: Any) -> None:
+    pairs = (
+        (BODY, f"assert context().ready\n        {BODY}"),
+        ("return self.proj(states), residual", "return self.project(states), residual"),
+    )
+    assert ("PF401", "error", MODEL, line_of(*pairs)) in found(tmp_path, capsys, *pairs)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "made.lora_config = object()",
+        "model.multimodal_config = ToyConfig(mm_encoder_only=True)",
+        "made.parallel_config = ToyConfig(worker_cls='own.Worker')",
+    ],
+)
+def test_a_launch_that_runs_no_such_model_goes_on(more: str, tmp_path: Path, capsys: Any) -> None:
+    pair = ("return self.proj(states), residual", "return self.proj(state), residual")
+    assert [one for one in found(tmp_path, capsys, pair, more=more) if one[1] == "error"] == []
+
+
+def test_a_model_that_pools_makes_no_logits(tmp_path: Path, capsys: Any) -> None:
+    pair = ("return self.model.layers[0].proj(states)", "return self.model.layers[0].proj(logits)")
+    given = found(tmp_path, capsys, pair, more="model.runner_type = 'pooling'")
+    assert [one for one in given if one[1] == "error"] == []
+
+
+def test_what_the_release_has_itself_is_not_told(tmp_path: Path, capsys: Any) -> None:
+    broken = TOY.replace("return self.proj(states), residual", "return self.project(states), residual")
+    assert [one for one in found(tmp_path, capsys, release=broken) if one[1] == "error"] == []
