@@ -185,7 +185,10 @@ def test_it_is_told_once(tmp_path: Path, capsys: Any) -> None:
 
 def test_a_model_that_returns_nothing_ends_the_launch(tmp_path: Path, capsys: Any) -> None:
     pair = ("        return self.model(input_ids,", "        self.model(input_ids,")
-    start = ("    def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):\n        return self.model", "")
+    start = (
+        "    def forward(self, input_ids, positions, inputs_embeds=None, **kwargs):\n        return self.model",
+        "",
+    )
     assert ("PF603", "error", MODEL, line_of(start)) in found(tmp_path, capsys, pair)
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from preflight.checks.ran import asked_about
 from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
 from preflight.walk.assumptions import Assumptions
@@ -132,7 +133,8 @@ def launch(
     overlay: dict[str, bytes] | None = None,
     construct: bool = False,
 ) -> Walk:
-    """Walk ``vllm serve`` of a model with these flags, on a release with files laid over it."""
+    """Walk ``vllm serve`` of a model with these flags, on a release with files laid over it: to the engine config, or
+    with ``construct`` on to the first run of what is built."""
     tree = open_tree(TreeRequest(site_packages=str(released(version))), {})
     if overlay:
         tree = tree.with_overlay(overlay)
@@ -151,7 +153,9 @@ def launch(
         present=program.requirements.required(),
         versions={"vllm": version, "transformers": TRANSFORMERS[version], "torch": "2.9.1"},
     )
-    return walk_launch(world, ["--model", "/models/model", *flags], files, assumptions, Scope(construct=construct))
+    asked = asked_about(frozenset(overlay or ()), lambda: program) if construct else None
+    scope = Scope(construct=construct, first_pass=asked)
+    return walk_launch(world, ["--model", "/models/model", *flags], files, assumptions, scope)
 
 
 def _with_package(tree: Any, folder: Any) -> Any:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from preflight.walk import attributes
 from preflight.walk.aside import exits_of
 from preflight.walk.built import all_below, children_of
-from preflight.walk.calls import defined
+from preflight.walk.calls import Spread, defined
 from preflight.walk.entries import ENTRY, PATH
 from preflight.walk.loading import METHOD
 from preflight.walk.outcomes import Exit, Raised, Spot
+from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Bound, Builtin, Class, Const, Function, Instance, Place, Unknown, Value
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 STAGE = "first_pass"
 #: the other entry points: what a model that generates does next, and the first run of a drafter
 _LOGITS, _DRAFT = "first_logits", "first_draft"
+#: the method of a drafter that runs its model on made up input, and, behind an underscore, that of a model runner
+_DUMMY = "dummy_run"
 #: so many pieces of code are walked of each
 _STEPS = 60_000
 #: so many times it is begun again past what is not told
@@ -97,7 +100,7 @@ def of_drafter(machine: Machine, config: Instance, runner: Instance, asked: Aske
     model = drafter.content.get("model") if isinstance(drafter, Instance) else None
     if not isinstance(drafter, Instance) or not isinstance(model, Instance):
         return
-    if _runs(drafter.cls, "dummy_run") and asked.concerns(_modules_of(model)):
+    if _runs(drafter.cls, _DUMMY) and _drafts(machine, runner) and asked.concerns(_modules_of(model)):
         given = Unknown("the input of a first pass")
         exit = _of_entry(machine, _DRAFT, [config, model, given], model, asked)
         if exit is not None:
@@ -116,19 +119,57 @@ def _given_by_name(machine: Machine) -> list[str]:
         runner = machine.call(machine.get(entry, "runner_class"), []) if entry is not None else None
     except Raised:
         return []  # this tree has no such runner
-    calls = _runs(runner, "_dummy_run") if isinstance(runner, Class) else []
+    calls = _runs(runner, f"_{_DUMMY}") if isinstance(runner, Class) else []
     names = [{keyword.arg for keyword in node.keywords if keyword.arg is not None} for node in calls]
     return sorted(set.intersection(*names)) if names else []
 
 
-def _runs(cls: Class, method: str) -> list[ast.Call]:
-    """The calls of its model with keywords in a method of a class, by the text of the first class that has it."""
+def _runs(cls: Class, name: str) -> list[ast.Call]:
+    """The calls of its model with keywords in a method of a class."""
+    method = _written(cls, name)
+    calls = [node for node in ast.walk(method) if isinstance(node, ast.Call)] if method is not None else []
+    return [node for node in calls if node.keywords and ast.unparse(node.func) in ("self.model", "model")]
+
+
+def _drafts(machine: Machine, runner: Instance) -> bool:
+    """Whether the runner surely has its drafter run, too, where it runs the model on made up input."""
+    method = _written(runner.cls, f"_{_DUMMY}")
+    module = machine.modules.module(machine, runner.cls.module)
+    closure = machine.modules.frame_of(module) if module is not None else None
+    tests = _tests_around(method.body, f"self.drafter.{_DUMMY}") if method is not None else None
+    if method is None or closure is None or tests is None:
+        return False
+    for test in tests:
+        asks = Function(ast.Lambda(method.args, test), closure, method.name, machine.state.fresh())
+        try:
+            answer = machine.call(asks, [runner, Spread("the input of a run")], {})
+        except Raised:
+            return False
+        if machine.truth(answer) is not Truth.YES:
+            return False
+    return True
+
+
+def _tests_around(statements: list[ast.stmt], called: str) -> list[ast.expr] | None:
+    """The conditions under which a block comes to a call; None where it does not come to it by conditions alone."""
+    for statement in statements:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            if ast.unparse(statement.value.func) == called:
+                return []
+        elif isinstance(statement, (ast.If, ast.With)):
+            tests = _tests_around(statement.body, called)
+            if tests is not None:
+                return [statement.test, *tests] if isinstance(statement, ast.If) else tests
+    return None
+
+
+def _written(cls: Class, name: str) -> ast.FunctionDef | None:
+    """A method as the first class that has it writes it, whatever its decorators make of it."""
     for base in cls.mro:
         for statement in base.node.body if base.node is not None else ():
-            if isinstance(statement, ast.FunctionDef) and statement.name == method:
-                calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and node.keywords]
-                return [node for node in calls if ast.unparse(node.func) in ("self.model", "model")]
-    return []
+            if isinstance(statement, ast.FunctionDef) and statement.name == name:
+                return statement
+    return None
 
 
 def _of_entry(machine: Machine, entry: str, arguments: list[Value], model: Instance, asked: Asked) -> Exit | None:
