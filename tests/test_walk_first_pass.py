@@ -9,8 +9,13 @@ import pytest
 from minilaunch import ENGINE, check_launch, engine
 from test_walk_loading import LOADERS, RUNNER, TREE
 
+from tests.walk_launches import DEEPSEEK, KIMI, SPECULATION, TARGET, interface, launch, places, replaced, source
+from tests.walk_launches import line_of as line_at
+
+EAGLE3_MODEL = "vllm/model_executor/models/llama_eagle3.py"
 MODEL = "vllm/model_executor/models/toy.py"
 OTHER = "vllm/model_executor/layers.py"
+UTILS = "vllm/model_executor/model_loader/utils.py"
 TOY = """
 from torch import nn
 
@@ -109,10 +114,17 @@ class GPUModelRunner:
 
 
 def found(
-    folder: Path, capsys: Any, *pairs: tuple[str, str], release: str = "", words: tuple[str, ...] = (), more: str = ""
+    folder: Path,
+    capsys: Any,
+    *pairs: tuple[str, str],
+    release: str = "",
+    more: str = "",
+    runner: str = GPU_RUNNER,
+    target: str = "",
 ) -> list[tuple[str, str, str, int]]:
     """What is found of a launch where the file of the model has each first text replaced by the second; ``release``:
-    a text that the released file begins with as well; ``more``: statements that set up the config."""
+    what the released file has; ``more``: statements that set up the config; ``target``: the target's file, where only
+    the drafter is of the patched one."""
     text = TOY
     for old, new in pairs:
         assert text.count(old) >= 1, old
@@ -131,15 +143,15 @@ def found(
     released = {
         **TREE,
         OTHER: LAYERS,
-        RUNNER: GPU_RUNNER,
+        RUNNER: runner,
         ENGINE: config,
         LOADERS: TREE[LOADERS].replace("KIND", "DefaultModel"),
-        "vllm/model_executor/model_loader/utils.py": TREE["vllm/model_executor/model_loader/utils.py"].replace(
+        UTILS: TREE[UTILS].replace(
             "DraftForCausalLM, ", "").replace("DraftForCausalLM if model_config.draft else ", ""),
     }  # fmt: skip
-    _code, report = check_launch(
-        folder, capsys, *words, patch={MODEL: text}, release={**released, MODEL: release or TOY}
-    )
+    if target:
+        released |= {UTILS: TWO_MODELS, TARGETS: target}
+    _code, report = check_launch(folder, capsys, patch={MODEL: text}, release={**released, MODEL: release or TOY})
     assert "walk-fault" not in [one["id"] for one in report["undecided"]]
     return [(one["rule"], one["severity"], one["path"], one["line"]) for one in report["findings"]]
 
@@ -242,3 +254,72 @@ def test_a_model_that_pools_makes_no_logits(tmp_path: Path, capsys: Any) -> None
 def test_what_the_release_has_itself_is_not_told(tmp_path: Path, capsys: Any) -> None:
     broken = TOY.replace("return self.proj(states), residual", "return self.project(states), residual")
     assert [one for one in found(tmp_path, capsys, release=broken) if one[1] == "error"] == []
+
+
+TARGETS = "vllm/model_executor/models/target.py"
+TWO_MODELS = """
+from vllm.model_executor.models.target import ToyForCausalLM as Target
+from vllm.model_executor.models.toy import ToyForCausalLM
+
+
+def initialize_model(vllm_config, *, prefix="", draft=False):
+    cls = ToyForCausalLM if draft else Target
+    return cls(vllm_config=vllm_config, prefix=prefix)
+"""
+DRAFTING = """
+import torch
+
+from vllm.model_executor.model_loader.utils import initialize_model
+
+
+class Drafter:
+    def __init__(self, config):
+        self.config = config
+
+    def dummy_run(self, count):
+        self.model(input_ids=None, positions=None)
+
+
+class GPUModelRunner:
+    def __init__(self, config, device):
+        self.config = config
+        self.drafter = Drafter(config)
+        self.drafts = DRAFTS
+
+    def load_model(self):
+        self.drafter.model = initialize_model(self.config, draft=True)
+
+    @torch.inference_mode()
+    def _dummy_run(self, count):
+        self.model(input_ids=self.ids, positions=self.places, inputs_embeds=None, **self.more)
+        if self.config.speculative_config and self.drafts:
+            self.drafter.dummy_run(count)
+"""
+
+
+@pytest.mark.parametrize(("drafts", "ends"), [("True", True), ("False", False), ("torch.rand(1)", False)])
+def test_a_drafter_is_run_where_the_runner_says_so(drafts: str, ends: bool, tmp_path: Path, capsys: Any) -> None:
+    # the target is of the release, the drafter's class of the patch
+    pair = ("return self.proj(states), residual", "return self.proj(state), residual")
+    given = found(
+        tmp_path, capsys, pair, runner=DRAFTING.replace("DRAFTS", drafts), target=TOY,
+        more="made.speculative_config = object()",
+    )  # fmt: skip
+    assert [one for one in given if one[1] == "error"] == [("PF601", "error", MODEL, line_of(pair))] * ends
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("path", "pair", "at"),
+    [
+        (DEEPSEEK, ("hidden_states = self.mlp(hidden_states)", "hidden_states = self.mlp_(hidden_states)"), ""),
+        (EAGLE3_MODEL, ("embeds=input_embeds,", "embed=input_embeds,"), "hidden_states, residual = layer("),
+    ],
+)
+def test_the_incident_with_one_more_fault_in_a_forward(path: str, pair: tuple[str, str], at: str) -> None:
+    patch = interface()
+    text = patch[path].decode() if path in patch else source("0.16.0", path)
+    patch[path] = replaced(text, pair)
+    walk = launch("0.16.0", TARGET, *KIMI, *SPECULATION, overlay=patch, construct=True)
+    assert [place[1:] for place in places(walk)] == [(path, line_at(text, at or pair[0]))]
+    assert walk.stopped == []
