@@ -21,26 +21,18 @@ def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings without the warnings that speak of the very name, at the very line, of which an error of the walk
     does; the error shows the code as they did, and their way out if it has none.
     """
-    errors = {
-        id(finding): {warning for warning in findings if _is_of(warning, finding)}
-        for finding in findings
-        if finding.fault.check in _WALKED and finding.severity is Severity.ERROR
-    }
-    gone = frozenset[Finding]().union(*errors.values())
+    told: dict[int, list[Finding]] = {}
     for finding in findings:
-        if finding in gone:
+        if finding.fault.check in _WALKED and finding.severity is Severity.ERROR:
+            told[id(finding)] = [warning for warning in findings if _is_of(warning, finding)]
+    gone = {id(warning) for warnings in told.values() for warning in warnings}
+    for finding in findings:
+        if id(finding) in gone:
             continue
-        for warning in errors.get(id(finding), ()):
-            fault = finding.fault
-            finding = replace(
-                finding,
-                fault=replace(
-                    fault,
-                    span=warning.fault.span,
-                    excerpt=fault.excerpt or warning.fault.excerpt,
-                    help=fault.help or warning.fault.help,
-                ),
-            )
+        for warning in told.get(id(finding), ()):
+            fault, seen = finding.fault, warning.fault
+            excerpt, way_out = fault.excerpt or seen.excerpt, fault.help or seen.help
+            finding = replace(finding, fault=replace(fault, span=seen.span, excerpt=excerpt, help=way_out))
         yield finding
 
 
