@@ -19,7 +19,7 @@ _NAMES = re.compile(r"[`'](\w+)[`']|\b\w+\.(\w+)\b")
 
 def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings without the warnings that speak of the very name, at the very line, of which an error of the walk
-    does; the error shows the code as they did, and their way out if it has none.
+    does; the error shows the code as they did, and their way out, which knows the file.
     """
     told: dict[int, list[Finding]] = {}
     for finding in findings:
@@ -31,7 +31,7 @@ def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             continue
         for warning in told.get(id(finding), ()):
             fault, seen = finding.fault, warning.fault
-            excerpt, way_out = fault.excerpt or seen.excerpt, fault.help or seen.help
+            excerpt, way_out = fault.excerpt or seen.excerpt, seen.help or fault.help
             finding = replace(finding, fault=replace(fault, span=seen.span, excerpt=excerpt, help=way_out))
         yield finding
 

@@ -73,14 +73,20 @@ def children_of(module: Instance) -> Iterator[tuple[str, Instance]]:
 
 def all_below(model: Instance) -> Iterator[Instance]:
     """A module and those below it, each once."""
-    todo, seen = [model], {id(model)}
-    while todo and len(seen) < _MOST:
-        module = todo.pop()
+    for _name, module in named_below(model):
         yield module
-        for _name, child in children_of(module):
+
+
+def named_below(model: Instance) -> Iterator[tuple[str, Instance]]:
+    """The same, each with its dotted name."""
+    todo, seen = [("", model)], {id(model)}
+    while todo and len(seen) < _MOST:
+        name, module = todo.pop()
+        yield name, module
+        for key, child in children_of(module):
             if id(child) not in seen:
                 seen.add(id(child))
-                todo.append(child)
+                todo.append((f"{name}.{key}" if name else key, child))
 
 
 def _is_module(value: Value | None) -> TypeGuard[Instance]:

@@ -127,6 +127,14 @@ def load_weights(config, loader, model, model_config):
         loader.load_weights(model, model_config)
 
 
+def process_weights(config, model, given):
+    """The methods of quantization fit the weights to what their kernels want."""
+    from vllm.config import set_current_vllm_config
+    from vllm.model_executor.model_loader.utils import process_weights_after_loading
+    with set_current_vllm_config(config):
+        process_weights_after_loading(model, config.model_config, given)
+
+
 def first_pass(config, model, given, named):
     """A worker runs the model once, as it does for every launch but one of encoders only."""
     from vllm.config import set_current_vllm_config

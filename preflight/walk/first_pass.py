@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
 from preflight.walk.aside import exits_of
-from preflight.walk.built import all_below, children_of
+from preflight.walk.built import all_below, children_of, named_below
 from preflight.walk.calls import Spread, defined
 from preflight.walk.entries import ENTRY, PATH
 from preflight.walk.loading import METHOD
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 #: the stage, as a fault of it is told
 STAGE = "first_pass"
-#: the other entry points: what a model that generates does next, and the first run of a drafter
-_LOGITS, _DRAFT = "first_logits", "first_draft"
+#: the other entry points: what is done to the weights, what a model that generates does next, and the first run of a
+#: drafter
+_PROCESS, _LOGITS, _DRAFT = "process_weights", "first_logits", "first_draft"
 #: the method of a drafter that runs its model on made up input, and, behind an underscore, that of a model runner
 _DUMMY = "dummy_run"
-#: so many pieces of code are walked of each
-_STEPS = 60_000
+#: so many pieces of code are walked of each; of the loading less: names that are not known lead it many ways, and what
+#: must be raised comes soon
+_STEPS, _LOADING_STEPS = 30_000, 6_000
 #: so many times it is begun again past what is not told
 _TRIES = 16
 #: what a name brings that is bound nowhere
@@ -53,7 +55,7 @@ class Asked:
 
 
 class Running:
-    """Modules that run while a first pass is walked, each kind of layer once."""
+    """Modules that run, or are gone through, while a first pass is walked: each kind of layer once."""
 
     def __init__(self) -> None:
         self._done: set[Hashable] = set()
@@ -74,6 +76,13 @@ class Running:
             return machine.unknown(f"the result of a {module.cls.name}")
         return machine.call(forward, arguments, keywords)
 
+    def below(self, module: Instance) -> dict[str, Instance]:
+        """The modules of a module by their dotted names, itself among them; of each kind one."""
+        found: dict[Hashable, tuple[str, Instance]] = {}
+        for name, one in named_below(module):
+            found.setdefault(_made_of(one), (name, one))
+        return dict(found.values())
+
 
 def of_target(
     machine: Machine, config: Instance, loader: Value | None, model: Instance, asked: Asked
@@ -86,11 +95,12 @@ def of_target(
     if isinstance(loader, Instance):
         calls.append((METHOD, [config, loader, model, config.content.get("model_config", NONE)]))
     named = machine.strings(dict.fromkeys(_given_by_name(machine), given))
+    calls.append((_PROCESS, [config, model, given]))
     calls += [(STAGE, [config, model, given, named]), (_LOGITS, [config, model, given])]
     for entry, arguments in calls:
         exit = _of_entry(machine, entry, arguments, model, asked)
         if exit is not None:
-            yield (METHOD if entry == METHOD else STAGE), exit
+            yield (METHOD if entry in (METHOD, _PROCESS) else STAGE), exit
             return
 
 
@@ -179,7 +189,7 @@ def _of_entry(machine: Machine, entry: str, arguments: list[Value], model: Insta
         for _ in range(_TRIES):
             machine.library.running = Running()
             machine.repeats.forget()
-            exits = exits_of(machine, entry, arguments, _STEPS)
+            exits = exits_of(machine, entry, arguments, _LOADING_STEPS if entry == METHOD else _STEPS)
             others = [exit for exit in exits if not _is_certain(machine, exit, model, asked)]
             if not others:
                 return _placed(machine, exits[-1], model) if exits else None

@@ -181,12 +181,13 @@ def by_names(machine: Machine, arguments: list[Value], keywords: dict[str, Value
 
 
 def _backbone(module: Instance, skipped: Value | None) -> Instance | None:
-    """The child that alone holds layers, if it is not skipped."""
+    """The child that alone holds layers, if it is not skipped; ``skipped`` None: this release's loader skips none."""
     children = [(name, child) for name, child in children_of(module) if _holds_layers(child)]
-    if len(children) != 1 or not isinstance(skipped, Seq) or skipped.loose:
+    skips = skipped.content if isinstance(skipped, Seq) and not skipped.loose else None
+    if len(children) != 1 or (skips is None and skipped is not None):
         return None
     name, child = children[0]
-    for prefix in skipped.content:
+    for prefix in skips or ():
         text = prefix.value if isinstance(prefix, Const) else None
         if not isinstance(text, str) or text.startswith(f"{name}.") or f"{name}.".startswith(text):
             return None

@@ -60,6 +60,8 @@ def _module_class(machine: Machine) -> Value:
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
     cls.content["__call__"] = Builtin("Module.__call__", _call, hands_on=True)
+    cls.content["modules"] = Builtin("Module.modules", _below)
+    cls.content["named_modules"] = Builtin("Module.named_modules", _named_below)
     cls.content["forward"] = Builtin(
         "Module.forward",
         lambda machine, given, named: machine.unknown("the result of Module.forward"),
@@ -77,8 +79,6 @@ _RETURNS_ITSELF = ("eval", "train", "to", "cuda", "cpu", "requires_grad_", "half
 _METHODS = (
     "parameters",
     "named_parameters",
-    "modules",
-    "named_modules",
     "children",
     "named_children",
     "buffers",
@@ -109,6 +109,22 @@ def _call(machine: Machine, given: Arguments, named: Keywords) -> Value:
     if running is None or not isinstance(receiver, Instance):
         return machine.unknown("the result of Module.__call__")
     return running.run(machine, receiver, list(given[1:]), dict(named))
+
+
+def _below(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``module.modules()``, which are gone through while a model is run."""
+    receiver, running = given[0], machine.library.running
+    if running is None or not isinstance(receiver, Instance):
+        return machine.unknown("the result of Module.modules")
+    return machine.list(list(running.below(receiver).values()))
+
+
+def _named_below(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``module.named_modules()``."""
+    receiver, running = given[0], machine.library.running
+    if running is None or not isinstance(receiver, Instance) or len(given) > 1 or named:
+        return machine.unknown("the result of Module.named_modules")
+    return machine.list([machine.tuple([Const(name), one]) for name, one in running.below(receiver).items()])
 
 
 def _init(machine: Machine, given: Arguments, named: Keywords) -> Value:
