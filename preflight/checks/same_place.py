@@ -13,13 +13,14 @@ from preflight.model import Finding, Severity
 
 _WALKED = frozenset().union(*(check.ids for check in WALKED))
 _OF_FILES = frozenset().union(*(check.ids for check in (*NAMES, *family.CHECKS)))
+_QUOTED = re.compile(r"[`'](\w+)[`']")
 #: the names that a message quotes, and the last parts of dotted ones
 _NAMES = re.compile(r"[`'](\w+)[`']|\b\w+\.(\w+)\b")
 
 
 def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings without the warnings that speak of the very name, at the very line, of which an error of the walk
-    does; the error shows the code as they did, and their way out, which knows the file.
+    does; the error shows the code as they did, and their way out where it has none or names less.
     """
     told: dict[int, list[Finding]] = {}
     for finding in findings:
@@ -31,7 +32,10 @@ def told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
             continue
         for warning in told.get(id(finding), ()):
             fault, seen = finding.fault, warning.fault
-            excerpt, way_out = fault.excerpt or seen.excerpt, seen.help or fault.help
+            # the file alone may show the name that is meant
+            other = not set(_QUOTED.findall(seen.help or "")) <= _names_in(fault.message)
+            way_out = seen.help if other or fault.help is None else fault.help
+            excerpt = fault.excerpt or seen.excerpt
             finding = replace(finding, fault=replace(fault, span=seen.span, excerpt=excerpt, help=way_out))
         yield finding
 
@@ -42,9 +46,9 @@ def _is_of(warning: Finding, error: Finding) -> bool:
         warning.severity is Severity.WARNING
         and warning.fault.check in _OF_FILES
         and (warning.span.path, warning.span.line) == (error.span.path, error.span.line)
-        and not _named(warning).isdisjoint(_named(error))
+        and not _names_in(warning.message).isdisjoint(_names_in(error.message))
     )
 
 
-def _named(finding: Finding) -> set[str]:
-    return {name for names in _NAMES.findall(finding.message) for name in names if name}
+def _names_in(text: str) -> set[str]:
+    return {name for names in _NAMES.findall(text) for name in names if name}
