@@ -662,6 +662,11 @@ UNKNOWNS = {
         "caught",
         "passed",
     ],
+    "try:\n        u.x = 1\n    except AttributeError:\n        return 'caught'\n    return 'passed'": [
+        "caught",
+        "passed",
+    ],
+    "try:\n        u.x = 1\n    except AttributeError:\n        return 5\n    else:\n        raise ValueError(u)": [5],
     "items = []\n    for n in u:\n        items.append(n)\n    return items": None,
     "total = 0\n    while u > total:\n        total += 1\n    return 'done'": ["done"],
     "for n in u:\n        raise ValueError(n)\n    return 'empty'": ["empty"],

@@ -55,6 +55,7 @@ def assign(machine: Machine, value: Value, name: str, item: Value) -> None:
     elif isinstance(value, (Const, Seq, Map, SetValue)):
         machine.fail("AttributeError", attributes.absent(machine, value, name), missing=(value, name))
     else:
+        machine.may_raise(f"whether {name} can be set on what is not known")
         machine.escape(
             [item], f"it is held by something that is not known ({machine.place().path}:{machine.place().line})"
         )
