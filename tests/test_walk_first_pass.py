@@ -217,6 +217,10 @@ BODY = "states, residual = self.norm("
         ((BODY, f"if self.tuned:\n            pass\n        {BODY}"),),
         ((BODY, f"assert context().ready\n        {BODY}"),),
         ((BODY, f"if context() is None:\n            raise ValueError('no context')\n        {BODY}"),),
+        (
+            ("self.wide = wide", "self.norm.register_forward_pre_hook(print)"),
+            ("states, residual = self.norm(states, residual)", "self.norm(states)"),
+        ),
         ((BODY, f"if hasattr(self, 'extra'):\n            self.extra(1)\n        {BODY}"),),
     ],
 )

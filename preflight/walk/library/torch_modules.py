@@ -40,6 +40,8 @@ MODULE = "torch.nn.Module"
 READY = "training"
 #: the names of buffers, which are no class of their own
 BUFFERS = "_buffers"
+#: the attribute that says that hooks run before ``forward``
+HOOKS = "_forward_pre_hooks"
 _LOOSE = "a layer of torch has attributes that are not listed here"
 
 
@@ -60,6 +62,7 @@ def _module_class(machine: Machine) -> Value:
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
     cls.content["__call__"] = Builtin("Module.__call__", _call, hands_on=True)
+    cls.content["register_forward_pre_hook"] = Builtin("Module.register_forward_pre_hook", _hook)
     cls.content["modules"] = Builtin("Module.modules", _below)
     cls.content["named_modules"] = Builtin("Module.named_modules", _named_below)
     cls.content["forward"] = Builtin(
@@ -93,7 +96,6 @@ _METHODS = (
     "_apply",
     "_load_from_state_dict",
     "register_forward_hook",
-    "register_forward_pre_hook",
     "register_load_state_dict_post_hook",
     "register_load_state_dict_pre_hook",
     "compile",
@@ -106,9 +108,18 @@ _METHODS = (
 def _call(machine: Machine, given: Arguments, named: Keywords) -> Value:
     """``module(...)`` runs its ``forward``, which is entered while a model is run."""
     receiver, running = given[0], machine.library.running
-    if running is None or not isinstance(receiver, Instance):
+    if running is None or not isinstance(receiver, Instance) or HOOKS in receiver.content:
         return machine.unknown("the result of Module.__call__")
     return running.run(machine, receiver, list(given[1:]), dict(named))
+
+
+def _hook(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``module.register_forward_pre_hook(hook)``: what ``forward`` is given is then for the hook to say."""
+    receiver = given[0]
+    if isinstance(receiver, Instance):
+        machine.state.touch(receiver)
+        receiver.content[HOOKS] = TRUE
+    return machine.unknown("the result of Module.register_forward_pre_hook")
 
 
 def _below(machine: Machine, given: Arguments, named: Keywords) -> Value:
