@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import assigning
 from preflight.walk.derived import raw_of
+from preflight.walk.library import torch_running
 from preflight.walk.library.inspecting import SIGNATURE
 from preflight.walk.library.registry import MAKERS, library_class, maker
 from preflight.walk.library.torch_tensors import PARAMETER, is_parameter, make_tensor, need_size
@@ -40,8 +41,6 @@ MODULE = "torch.nn.Module"
 READY = "training"
 #: the names of buffers, which are no class of their own
 BUFFERS = "_buffers"
-#: the attribute that says that hooks run before ``forward``
-HOOKS = "_forward_pre_hooks"
 _LOOSE = "a layer of torch has attributes that are not listed here"
 
 
@@ -61,10 +60,10 @@ def _module_class(machine: Machine) -> Value:
         cls.content[name] = Builtin(
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
-    cls.content["__call__"] = Builtin("Module.__call__", _call, hands_on=True)
-    cls.content["register_forward_pre_hook"] = Builtin("Module.register_forward_pre_hook", _hook)
-    cls.content["modules"] = Builtin("Module.modules", _below)
-    cls.content["named_modules"] = Builtin("Module.named_modules", _named_below)
+    cls.content["__call__"] = Builtin("Module.__call__", torch_running.call, hands_on=True)
+    cls.content["register_forward_pre_hook"] = Builtin("Module.register_forward_pre_hook", torch_running.hook)
+    cls.content["modules"] = Builtin("Module.modules", torch_running.below)
+    cls.content["named_modules"] = Builtin("Module.named_modules", torch_running.named_below)
     cls.content["forward"] = Builtin(
         "Module.forward",
         lambda machine, given, named: machine.unknown("the result of Module.forward"),
@@ -103,39 +102,6 @@ _METHODS = (
     "to_empty",
     "__dir__",
 )
-
-
-def _call(machine: Machine, given: Arguments, named: Keywords) -> Value:
-    """``module(...)`` runs its ``forward``, which is entered while a model is run."""
-    receiver, running = given[0], machine.library.running
-    if running is None or not isinstance(receiver, Instance) or HOOKS in receiver.content:
-        return machine.unknown("the result of Module.__call__")
-    return running.run(machine, receiver, list(given[1:]), dict(named))
-
-
-def _hook(machine: Machine, given: Arguments, named: Keywords) -> Value:
-    """``module.register_forward_pre_hook(hook)``: what ``forward`` is given is then for the hook to say."""
-    receiver = given[0]
-    if isinstance(receiver, Instance):
-        machine.state.touch(receiver)
-        receiver.content[HOOKS] = TRUE
-    return machine.unknown("the result of Module.register_forward_pre_hook")
-
-
-def _below(machine: Machine, given: Arguments, named: Keywords) -> Value:
-    """``module.modules()``, which are gone through while a model is run."""
-    receiver, running = given[0], machine.library.running
-    if running is None or not isinstance(receiver, Instance):
-        return machine.unknown("the result of Module.modules")
-    return machine.list(list(running.below(receiver).values()))
-
-
-def _named_below(machine: Machine, given: Arguments, named: Keywords) -> Value:
-    """``module.named_modules()``."""
-    receiver, running = given[0], machine.library.running
-    if running is None or not isinstance(receiver, Instance) or len(given) > 1 or named:
-        return machine.unknown("the result of Module.named_modules")
-    return machine.list([machine.tuple([Const(name), one]) for name, one in running.below(receiver).items()])
 
 
 def _init(machine: Machine, given: Arguments, named: Keywords) -> Value:
