@@ -8,6 +8,19 @@ from walk_programs import possible_values, run_real, walk
 from preflight.walk.values import Unknown
 
 PROGRAMS = {
+    "what cannot be set on a class of Python's own": """
+def main(a, b):
+    found = []
+    for put in ("attribute", "item"):
+        try:
+            if put == "item":
+                int[0] = 1
+            else:
+                int.x = 1
+        except TypeError as error:
+            found.append(str(error))
+    return found
+""",
     "a base class that a branch binds, and a later branch that registers the class": """
 class Late:
     pass

@@ -47,6 +47,8 @@ def assign(machine: Machine, value: Value, name: str, item: Value) -> None:
         assign_plain(machine, value, name, item)
     elif isinstance(value, Class) and name == "__bases__":
         rebase(machine, value, item)
+    elif isinstance(value, Class) and value.native is not None:
+        machine.fail("TypeError", f"cannot set '{name}' attribute of immutable type '{value.name}'")
     elif isinstance(value, (Class, Function)):
         machine.state.touch(value)
         value.content[name] = item

@@ -228,7 +228,7 @@ def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
             set_item(machine, owner.payload, key, value)
         elif found.sure and not owner.cls.gap():
             machine.fail("TypeError", f"'{owner.cls.name}' object does not support item assignment")
-    elif isinstance(owner, (Const, SetValue, Function)):
+    elif isinstance(owner, (Const, SetValue, Function)) or (isinstance(owner, Class) and owner.metaclass is None):
         cls = class_of(machine, owner)
         machine.fail(
             "TypeError", f"'{cls.name if cls is not None else 'object'}' object does not support item assignment"
