@@ -8,6 +8,16 @@ from walk_programs import possible_values, run_real, walk
 from preflight.walk.values import Unknown
 
 PROGRAMS = {
+    "dicts that are taken from each other": """
+def main(a, b):
+    c = {"x": 1}
+    c |= {"y": 2}
+    try:
+        c -= {"x": 1}
+    except TypeError as error:
+        return type(error).__name__, c
+    return c
+""",
     "what cannot be set on a class of Python's own": """
 def main(a, b):
     found = []

@@ -217,13 +217,14 @@ def in_place(machine: Machine, op: ast.operator, left: Value, right: Value) -> V
         and isinstance(right, type(left))
     ):
         made = _containers(machine, op, left, right)
-        machine.state.touch(left)
-        if isinstance(made, (SetValue, Map)):
-            left.content = made.content
-            left.loose = made.loose
-        else:
-            left.content, left.loose = {}, "what was added is not known"
-        return left
+        if made is not None:
+            machine.state.touch(left)
+            if isinstance(made, (SetValue, Map)):
+                left.content = made.content
+                left.loose = made.loose
+            else:
+                left.content, left.loose = {}, "what was added is not known"
+            return left
     if isinstance(left, (SetValue, Map, Seq)) and isinstance(right, (Unknown, OneOf)):
         machine.escape([left], "what was added is not known")
         return left
