@@ -190,6 +190,16 @@ def test_what_the_first_run_must_raise_ends_the_launch(
     assert (rule, "error", MODEL, line) in found(tmp_path, capsys, pair)
 
 
+def test_what_stands_in_a_sequence_is_run(tmp_path: Path, capsys: Any) -> None:
+    pairs = (
+        ("self.proj = nn.Linear(4, 4)", "self.proj = nn.Sequential(nn.Linear(4, 4), Norm(4))"),
+        ("return self.model.layers[0].proj(states)", "return states"),
+    )
+    assert ("PF603", "error", MODEL, line_of(*pairs[:1], ("return self.proj(states), residual", ""))) in found(
+        tmp_path, capsys, *pairs
+    )
+
+
 def test_it_is_told_once(tmp_path: Path, capsys: Any) -> None:
     pair = ("return self.proj(states), residual", "return self.proj(state), residual")
     assert found(tmp_path, capsys, pair) == [("PF601", "error", MODEL, line_of(pair))]

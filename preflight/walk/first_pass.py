@@ -55,7 +55,8 @@ class Asked:
 
 
 class Running:
-    """Modules that run, or are gone through, while a first pass is walked: each kind of layer once."""
+    """Modules that run, or are gone through, while a first pass is walked: each kind of layer once, and once for each
+    way in which it is called."""
 
     def __init__(self) -> None:
         self._done: set[Hashable] = set()
@@ -67,10 +68,10 @@ class Running:
             self._arms = machine.state.arms
         # what was run under a condition that is not known may yet have to be run under none
         conditional = machine.state.arms > self._arms
-        made = _made_of(module)
-        if (made, False) in self._done or (made, conditional) in self._done:
+        called = (_made_of(module), len(arguments), frozenset(keywords))
+        if (called, False) in self._done or (called, conditional) in self._done:
             return machine.unknown(f"the result of another {module.cls.name}")
-        self._done.add((made, conditional))
+        self._done.add((called, conditional))
         forward = attributes.find(machine, module, "forward")
         if not isinstance(forward, (Bound, Function, Builtin)):
             return machine.unknown(f"the result of a {module.cls.name}")

@@ -189,6 +189,8 @@ def _container(name: str, fill: Callable[[Machine, Instance, Arguments, Keywords
             return NONE
 
         cls.content["__init__"] = Builtin(f"{name}.__init__", init)
+        if name == "Sequential":
+            cls.content["forward"] = Builtin(f"{name}.forward", torch_running.in_sequence)
         return cls
 
     maker(f"torch.nn.{name}", f"torch.nn.modules.{name}", f"torch.nn.modules.container.{name}")(make)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk.values import TRUE, Arguments, Const, Instance, Keywords, Value
+from preflight.walk.values import TRUE, Arguments, Const, Instance, Keywords, Seq, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
@@ -47,3 +47,15 @@ def named_below(machine: Machine, given: Arguments, named: Keywords) -> Value:
     if running is None or not isinstance(receiver, Instance) or len(given) > 1 or named:
         return machine.unknown("the result of Module.named_modules")
     return machine.list([machine.tuple([Const(name), one]) for name, one in running.below(receiver).items()])
+
+
+def in_sequence(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``Sequential.forward(input)``: each module is given what the one before it gives."""
+    receiver, running = given[0], machine.library.running
+    modules = receiver.payload if isinstance(receiver, Instance) else None
+    if running is None or not isinstance(modules, Seq) or modules.loose or len(given) != 2:
+        return machine.unknown("the result of Sequential.forward")
+    value = given[1]
+    for module in modules.content:
+        value = machine.call(module, [value])
+    return value
