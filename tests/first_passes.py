@@ -9,7 +9,7 @@ import gc
 import sys
 from collections import Counter
 
-from preflight.checks.ran import asked_about
+from preflight.checks.first_pass import asked_about
 from preflight.walk.first_pass import STAGE
 from preflight.walk.result import Scope
 from tests.construct_cases import build, told

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from preflight.checks.ran import asked_about
+from preflight.checks.first_pass import asked_about
 from preflight.program import Program
 from preflight.tree import TreeRequest, open_tree
 from preflight.walk.assumptions import Assumptions

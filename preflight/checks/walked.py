@@ -68,7 +68,7 @@ def following(
     def once() -> Followed | Undecided | None:
         if launch is None:
             return None
-        from preflight.checks.ran import asked_of
+        from preflight.checks.first_pass import asked_of
         from preflight.walk.following import follow
         from preflight.walk.result import Scope
 
