@@ -29,14 +29,10 @@ def asked_about(files: frozenset[str], load_program: Callable[[], Program]) -> A
 
 def _concerns(program: Program, files: frozenset[str], modules: frozenset[str]) -> bool:
     """Whether one of these modules is in a patched file, or imports from one."""
-    from preflight.checks.reach import imports_from
+    from preflight.checks.reach import imports_one_of
 
-    patched = [module for file in files if (module := program.module_at(file)) is not None]
-    for name in modules:
-        module = program.module(name)
-        if module.path in files or any(imports_from(module, target) for target in patched):
-            return True
-    return False
+    patched = frozenset(module.name for file in files if (module := program.module_at(file)) is not None)
+    return any(name in patched or imports_one_of(program.module(name), patched) for name in sorted(modules))
 
 
 def _lacks(program: Program, module: str, qualname: str, name: str) -> bool:

@@ -80,6 +80,15 @@ def imports_from(module: Module, target: Module) -> bool:
     )
 
 
+def imports_one_of(module: Module, names: frozenset[str]) -> bool:
+    """Whether an import statement of a module, wherever it stands, reads from one of these modules."""
+    for item in module.facts.imports:
+        found = module.absolute(item)
+        if found is not None and (found in names or f"{found}.{item.name}" in names):
+            return True
+    return False
+
+
 def _reads(module: Module, item: Import, target: str) -> bool:
     """Whether an import statement reads from the module ``target``."""
     found = module.absolute(item)
