@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preflight.walk import classes, equality, subscripts
 from preflight.walk.library.forms import annotated_names, evaluate
+from preflight.walk.library.inspecting import SIGNATURE
 from preflight.walk.library.registry import function, library_class, maker
 from preflight.walk.values import (
     FALSE,
@@ -172,7 +173,7 @@ def decorate(machine: Machine, cls: Class, keywords: Keywords) -> Value:
     cls.notes["eq"] = known_bool(keywords.get("eq"), True)
     cls.notes["frozen"] = known_bool(keywords.get("frozen"), False)
     if known_bool(keywords.get("init"), True) and "__init__" not in cls.content:
-        cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", initializer(cls))
+        cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", initializer(cls), _written_as(fields))
     if cls.notes["frozen"]:
         cls.content["__setattr__"] = Builtin("__setattr__", _refuse)
     cls.content.setdefault(
@@ -182,6 +183,14 @@ def decorate(machine: Machine, cls: Class, keywords: Keywords) -> Value:
     if known_bool(keywords.get("order"), False):
         cls.complete = "an ordered dataclass is not modelled"
     return cls
+
+
+def _written_as(fields: dict[str, Field]) -> dict[str, Value]:
+    """The signature of an ``__init__`` that takes these fields."""
+    taken = [made for made in fields.values() if made.init]
+    positional = ["self", *(made.name for made in taken if not made.kw_only)]
+    keywords = [made.name for made in taken if made.kw_only]
+    return {SIGNATURE: Const(f"({', '.join([*positional, *(['*'] if keywords else []), *keywords])})")}
 
 
 def _refuse(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value:
@@ -278,7 +287,9 @@ def _strict(machine: Machine, arguments: Arguments, keywords: Keywords) -> Value
     def dress(machine: Machine, given: Arguments, named: Keywords) -> Value:
         cls = given[0]
         if isinstance(cls, Class) and accepts and isinstance(cls.content.get("__init__"), Builtin):
-            cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", _accepting(cls))
+            # it wraps the one before, and so has its signature
+            signature = cls.content["__init__"].attributes
+            cls.content["__init__"] = Builtin(f"{cls.qualname}.__init__", _accepting(cls), signature)
         return cls
 
     return dress(machine, arguments, {}) if arguments else Builtin("strict", dress)

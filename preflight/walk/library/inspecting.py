@@ -57,7 +57,7 @@ def _signature(machine: Machine, arguments: Arguments, keywords: Keywords) -> Va
         target = target.function
     if isinstance(target, Builtin) and isinstance(target.attributes.get("__wrapped__"), Function):
         target = target.attributes["__wrapped__"]
-    while isinstance(target, Function) and isinstance(target.content.get("__wrapped__"), Function):
+    while isinstance(target, Function) and isinstance(target.content.get("__wrapped__"), (Function, Builtin)):
         target = target.content["__wrapped__"]
     written = target.attributes.get(SIGNATURE) if isinstance(target, Builtin) else None
     if isinstance(written, Const):
