@@ -691,6 +691,7 @@ UNKNOWNS = {
     ],
     "try:\n        u.x = 1\n    except AttributeError:\n        return 5\n    else:\n        raise ValueError(u)": [5],
     "items = []\n    for n in u:\n        items.append(n)\n    return items": None,
+    "d = {'a': 1}\n    [d.pop(n) for n in u if n in d]\n    return d": None,
     "total = 0\n    while u > total:\n        total += 1\n    return 'done'": ["done"],
     "for n in u:\n        raise ValueError(n)\n    return 'empty'": ["empty"],
     # one of two lists, walked over each

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
+from preflight.checks.replacing import replacing_in
 from preflight.walk.first_pass import Asked
 
 if TYPE_CHECKING:
@@ -20,11 +23,21 @@ def asked_of(tree: Tree, load_program: Callable[[], Program]) -> Asked | None:
 
 def asked_about(files: frozenset[str], load_program: Callable[[], Program]) -> Asked:
     """What is asked where these files are not as released."""
+    replacing = cache(lambda: replacing_in(_trees(load_program(), files)))
     return Asked(
         files,
         lambda modules: _concerns(load_program(), files, modules),
         lambda module, qualname, name: _lacks(load_program(), module, qualname, name),
+        lambda node: replacing().may(node),
     )
+
+
+def _trees(program: Program, files: frozenset[str]) -> Iterator[ast.AST]:
+    for file in sorted(files):
+        module = program.module_at(file)
+        tree = program.syntax_tree(module) if module is not None else None
+        if isinstance(tree, ast.Module):
+            yield tree
 
 
 def _concerns(program: Program, files: frozenset[str], modules: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from preflight.walk import subscripts
 from preflight.walk.frames import Frame, Scope, scan
 from preflight.walk.generators import Unclear
+from preflight.walk.outcomes import Raised
 from preflight.walk.truth import Truth
 from preflight.walk.values import (
     Store,
@@ -18,6 +19,12 @@ from preflight.walk.values import (
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
+
+
+#: the methods by which lists, dicts and sets are changed
+_CHANGING = frozenset(
+    ("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update")
+)
 
 
 def _inner_frame(machine: Machine, generators: list[ast.comprehension]) -> Frame:
@@ -58,7 +65,20 @@ def _rounds(
 
 
 def _collect(machine: Machine, node: ast.ListComp | ast.SetComp | ast.DictComp, take: Callable[[], None]) -> str | None:
-    """Run a comprehension, ``take`` at each stop; why it is not known, where it is not."""
+    """Run a comprehension, ``take`` at each stop; why it is not known, where it is not. What became of containers that
+    it takes from or adds to is then not known either."""
+    reason = _run(machine, node, take)
+    for inner in ast.walk(node) if reason is not None else ():
+        method = inner.func if isinstance(inner, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in _CHANGING and isinstance(method.value, ast.Name):
+            try:
+                machine.escape([machine.evaluate(method.value)], reason or "")
+            except Raised:
+                continue  # a name of the comprehension's own
+    return reason
+
+
+def _run(machine: Machine, node: ast.ListComp | ast.SetComp | ast.DictComp, take: Callable[[], None]) -> str | None:
     source = machine.evaluate(node.generators[0].iter)
     frame = _inner_frame(machine, node.generators)
     machine.frames.append(frame)

@@ -142,7 +142,7 @@ def first_pass(config, model, given, named):
     if encoders is not None and getattr(encoders, "mm_encoder_only", False):
         return
     with set_current_vllm_config(config):
-        outcome = model.forward(**named, **given)
+        outcome = model.eval().forward(**named, **given)
     if outcome is None:
         raise TypeError("'NoneType' object is not subscriptable: `forward` returns nothing")
 
@@ -153,14 +153,14 @@ def first_logits(config, model, given):
     if config.model_config.runner_type != "generate":
         return
     with set_current_vllm_config(config):
-        model.compute_logits(*given, **given)
+        model.eval().compute_logits(*given, **given)
 
 
 def first_draft(config, model, given):
     """The same of a drafter's model."""
     from vllm.config import set_current_vllm_config
     with set_current_vllm_config(config):
-        model.forward(*given, **given)
+        model.eval().forward(*given, **given)
 
 
 def load_models(runner):

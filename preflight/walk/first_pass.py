@@ -46,12 +46,14 @@ _OF_NAMES = ("NameError", "UnboundLocalError")
 class Asked:
     """What is asked of a first pass. ``files``: those that are not as released. ``concerns``: whether one of them may
     have a part in what runs, by the modules that define the classes of it; else it runs as it did in the release.
-    ``lacks``: whether an object of a class (module, qualified name) surely never has an attribute.
+    ``lacks``: whether an object of a class (module, qualified name) surely never has an attribute. ``replaced``: if
+    what a piece of code asks or calls may be another object by then than the one that a constructor put there.
     """
 
     files: frozenset[str]
     concerns: Callable[[frozenset[str]], bool]
     lacks: Callable[[str, str, str], bool]
+    replaced: Callable[[ast.AST], bool]
 
 
 class Running:
@@ -77,11 +79,12 @@ class Running:
             return machine.unknown(f"the result of a {module.cls.name}")
         return machine.call(forward, arguments, keywords)
 
-    def below(self, module: Instance) -> dict[str, Instance]:
-        """The modules of a module by their dotted names, itself among them; of each kind one."""
+    def below(self, module: Instance, *, alike: bool = False) -> dict[str, Instance]:
+        """The modules of a module by their dotted names, itself among them; of each kind one, or all that are
+        ``alike``."""
         found: dict[Hashable, tuple[str, Instance]] = {}
         for name, one in named_below(module):
-            found.setdefault(_made_of(one), (name, one))
+            found.setdefault(name if alike else _made_of(one), (name, one))
         return dict(found.values())
 
 
@@ -89,7 +92,8 @@ def of_target(
     machine: Machine, config: Instance, loader: Value | None, model: Instance, asked: Asked
 ) -> Iterator[tuple[str, Exit]]:
     """The exception that ends the loading of the target's weights, or else its first run: the stage, and the exit."""
-    if not asked.concerns(_modules_of(model)):
+    loading = frozenset(cls.module for cls in loader.cls.mro) if isinstance(loader, Instance) else frozenset()
+    if not asked.concerns(_modules_of(model) | loading):
         return
     given = Unknown("the input of a first pass")
     calls: list[tuple[str, list[Value]]] = []
@@ -230,6 +234,8 @@ def _spot(exit: Exit) -> Spot | None:
 def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> bool:
     """Whether an exception comes of the code of a patched file alone, whatever the engine has set before."""
     name = exit.cls.name if exit.cls is not None else ""
+    if (exit.callee is not None or exit.missing is not None) and exit.way and asked.replaced(exit.way[-1][1]):
+        return False
     if exit.callee is not None:
         return exit.callee.path in asked.files or exit.place.path in asked.files
     if exit.place.path == PATH and name == "TypeError":

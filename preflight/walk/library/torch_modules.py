@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 
 MODULE = "torch.nn.Module"
-#: the attribute that says that ``Module.__init__`` has run
-READY = "training"
 #: the names of buffers, which are no class of their own
 BUFFERS = "_buffers"
 _LOOSE = "a layer of torch has attributes that are not listed here"
@@ -61,6 +59,7 @@ def _module_class(machine: Machine) -> Value:
             name, lambda machine, given, named, name=name: machine.unknown(f"the result of Module.{name}")
         )
     cls.content["__call__"] = Builtin("Module.__call__", torch_running.call, hands_on=True)
+    cls.content["eval"] = Builtin("Module.eval", torch_running.evaluating)
     cls.content["register_forward_pre_hook"] = Builtin("Module.register_forward_pre_hook", torch_running.hook)
     cls.content["modules"] = Builtin("Module.modules", torch_running.below)
     cls.content["named_modules"] = Builtin("Module.named_modules", torch_running.named_below)
@@ -77,7 +76,7 @@ def is_module(machine: Machine, value: Value) -> bool:
     return isinstance(value, Instance) and value.cls.is_subclass(machine.library.external_class(machine, MODULE))
 
 
-_RETURNS_ITSELF = ("eval", "train", "to", "cuda", "cpu", "requires_grad_", "half", "bfloat16", "float", "double")
+_RETURNS_ITSELF = ("train", "to", "cuda", "cpu", "requires_grad_", "half", "bfloat16", "float", "double")
 _METHODS = (
     "parameters",
     "named_parameters",
@@ -108,7 +107,7 @@ def _init(machine: Machine, given: Arguments, named: Keywords) -> Value:
     receiver = given[0]
     if isinstance(receiver, Instance):
         machine.state.touch(receiver)
-        receiver.content[READY] = TRUE
+        receiver.content[torch_running.READY] = TRUE
         receiver.content[BUFFERS] = machine.dict([])
     return NONE
 
@@ -121,7 +120,7 @@ def _set(machine: Machine, given: Arguments, named: Keywords) -> Value:
     if not isinstance(name, Const):
         machine.loosen(receiver, "which attribute was set is not known", clear=True)
         return NONE
-    if READY not in receiver.content and not receiver.loose:
+    if torch_running.READY not in receiver.content and not receiver.loose:
         kind = "parameters" if is_parameter(machine, value) else "module" if is_module(machine, value) else None
         if kind is not None:
             machine.fail("AttributeError", f"cannot assign {kind} before Module.__init__() call")
@@ -131,7 +130,7 @@ def _set(machine: Machine, given: Arguments, named: Keywords) -> Value:
         and is_parameter(machine, before)
         and isinstance(value, Const)
         and raw_of(value) is not None
-        and READY in receiver.content
+        and torch_running.READY in receiver.content
     ):
         machine.fail(
             "TypeError",

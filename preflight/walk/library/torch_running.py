@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preflight.walk.values import TRUE, Arguments, Const, Instance, Keywords, Seq, Value
+from preflight.walk.values import FALSE, TRUE, Arguments, Const, Instance, Keywords, Seq, Value
 
 if TYPE_CHECKING:
     from preflight.walk.machine import Machine
 
+#: the attribute that says that ``Module.__init__`` has run
+READY = "training"
 #: the attribute that says that hooks run before ``forward``
 HOOKS = "_forward_pre_hooks"
 
@@ -22,6 +24,15 @@ def call(machine: Machine, given: Arguments, named: Keywords) -> Value:
     if running is None or not isinstance(receiver, Instance) or HOOKS in receiver.content:
         return machine.unknown("the result of Module.__call__")
     return running.run(machine, receiver, list(given[1:]), dict(named))
+
+
+def evaluating(machine: Machine, given: Arguments, named: Keywords) -> Value:
+    """``module.eval()``: while a model is run, what is below it is not training from then on."""
+    receiver, running = given[0], machine.library.running
+    for module in running.below(receiver, alike=True).values() if running and isinstance(receiver, Instance) else ():
+        machine.state.touch(module)
+        module.content[READY] = FALSE
+    return receiver
 
 
 def hook(machine: Machine, given: Arguments, named: Keywords) -> Value:
