@@ -10,7 +10,7 @@ import pytest
 from preflight.checks.bound import statements
 from preflight.program.extract import facts_of
 from preflight.program.facts import ClassFacts, FunctionFacts, Item
-from preflight.program.one_function import cut_out, look_up
+from preflight.program.one_function import cut_out, functions_in
 from preflight.program.source_text import SourceText
 from tests.trees import released
 
@@ -31,8 +31,9 @@ def compared(data: bytes) -> tuple[int, list[str]]:
     text = SourceText(data)
     found = list(functions(facts.body))
     unlike = []
+    known = functions_in(tree)
     for function in found:
-        whole = look_up(tree, function)
+        whole = known.get((function.line, function.name))
         alone = cut_out(text, function)
         assert whole is not None
         if alone is None or ast.dump(alone, include_attributes=True) != ast.dump(whole, include_attributes=True):
@@ -93,7 +94,7 @@ def test_what_is_no_function_by_its_lines_is_left_to_the_whole_file() -> None:
     (function,) = functions(facts.body)
     assert tree is not None
     assert cut_out(SourceText(data), function) is None
-    assert look_up(tree, function) is not None
+    assert (function.line, function.name) in functions_in(tree)
 
 
 @pytest.mark.real

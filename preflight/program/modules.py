@@ -11,7 +11,7 @@ from preflight.program.cache import FactsCache
 from preflight.program.extract import MAX_BYTES, extract, facts_of, parse
 from preflight.program.facts import FunctionFacts, Hole, Import, ModuleFacts
 from preflight.program.finder import ModuleKind, ModuleSpec
-from preflight.program.one_function import FunctionNode, cut_out, look_up
+from preflight.program.one_function import FunctionNode, cut_out, functions_in
 from preflight.program.source_text import SourceText
 from preflight.tree.kinds import SourceUnreadable
 
@@ -88,6 +88,7 @@ class Loader:
         self._trees: OrderedDict[str, tuple[ast.Module | Hole, bytes]] = OrderedDict()
         self._data: dict[str, bytes] = {}
         self._lines: dict[str, SourceText] = {}
+        self._functions: dict[str, tuple[ast.Module, dict[tuple[int, str], FunctionNode]]] = {}
         self._kept_bytes = 0
         self.parsed = 0
 
@@ -157,7 +158,8 @@ class Loader:
             kept = (parse(data), data)
             self._trees[spec.name] = kept
             if len(self._trees) > KEPT_TREES:
-                self._trees.popitem(last=False)
+                name, _ = self._trees.popitem(last=False)
+                self._functions.pop(name, None)
         else:
             self._trees.move_to_end(spec.name)
         return kept[0]
@@ -175,7 +177,12 @@ class Loader:
             if node is not None:
                 return node
         tree = self.tree(spec)
-        return look_up(tree, facts) if isinstance(tree, ast.Module) else None
+        if not isinstance(tree, ast.Module):
+            return None
+        known = self._functions.get(spec.name)
+        if known is None or known[0] is not tree:
+            known = self._functions[spec.name] = (tree, functions_in(tree))
+        return known[1].get((facts.line, facts.name))
 
     def kept(self, what: str, signature: str) -> dict[str, list[str]] | None:
         """An index of names that was kept for these very files."""

@@ -40,18 +40,16 @@ def cut_out(text: SourceText, facts: FunctionFacts) -> FunctionNode | None:
     return node if isinstance(node, FunctionNode) and (node.name, node.lineno) == (facts.name, facts.line) else None
 
 
-def look_up(node: ast.AST, facts: FunctionFacts) -> FunctionNode | None:
-    """The function that ``facts`` tell of in the syntax tree of its file, or of what it stands in."""
-    for statement in _blocks(node):
-        start = min([statement.lineno, *(part.lineno for part in getattr(statement, "decorator_list", ()))])
-        if not start <= facts.line <= (statement.end_lineno or statement.lineno):
-            continue
-        if isinstance(statement, FunctionNode) and (statement.name, statement.lineno) == (facts.name, facts.line):
-            return statement
-        found = look_up(statement, facts)
-        if found is not None:
-            return found
-    return None
+def functions_in(tree: ast.Module) -> dict[tuple[int, str], FunctionNode]:
+    """Every function of a file that a statement defines, by its line and name."""
+    found: dict[tuple[int, str], FunctionNode] = {}
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        for statement in _blocks(waiting.pop()):
+            if isinstance(statement, FunctionNode):
+                found[statement.lineno, statement.name] = statement
+            waiting.append(statement)
+    return found
 
 
 def _blocks(node: ast.AST) -> Iterator[ast.stmt]:
