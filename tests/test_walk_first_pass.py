@@ -214,6 +214,12 @@ def test_a_model_that_returns_nothing_ends_the_launch(tmp_path: Path, capsys: An
     assert ("PF603", "error", MODEL, line_of(start)) in found(tmp_path, capsys, pair)
 
 
+def test_a_layer_that_returns_nothing_ends_the_launch(tmp_path: Path, capsys: Any) -> None:
+    pair = ("        return self.proj(states), residual", "        self.proj(states)")
+    asked = ("            states, residual = layer(states, residual)", "")
+    assert ("PF603", "error", MODEL, line_of(asked)) in found(tmp_path, capsys, pair)
+
+
 BODY = "states, residual = self.norm("
 
 
@@ -230,6 +236,30 @@ BODY = "states, residual = self.norm("
         (
             ("self.wide = wide", "self.norm.register_forward_pre_hook(print)"),
             ("states, residual = self.norm(states, residual)", "self.norm(states)"),
+        ),
+        ((BODY, f"if self.training:\n            self.norm_(1)\n        {BODY}"),),
+        (
+            ("states, residual = layer(states, residual)", "states, residual = layer(states, residual, tag=1)"),
+            (
+                "        names = set()\n",
+                "        names = set()\n        self.model.layers[0] = nn.Identity(self.model.layers[0])\n",
+            ),
+        ),
+        (
+            ("states, residual = self.norm(states, residual)", "states, residual = self.norm(states, tag=1)"),
+            (
+                "        names = set()\n",
+                "        names = set()\n        for layer in self.model.layers:\n"
+                "            layer.norm = nn.Identity(layer.norm)\n",
+            ),
+        ),
+        (
+            ("states, residual = self.norm(states, residual)", "states, residual = self.norm(states, tag=1)"),
+            (
+                "        names = set()\n",
+                "        names = set()\n        for name, one in self.model.named_modules():\n"
+                "            setattr(one, 'no' + 'rm', nn.Identity(one))\n",
+            ),
         ),
         ((BODY, f"if hasattr(self, 'extra'):\n            self.extra(1)\n        {BODY}"),),
     ],

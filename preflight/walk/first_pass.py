@@ -17,6 +17,7 @@ from preflight.walk import attributes
 from preflight.walk.aside import exits_of
 from preflight.walk.built import all_below, children_of, named_below
 from preflight.walk.calls import Spread, defined
+from preflight.walk.derived import raw_of
 from preflight.walk.entries import ENTRY, PATH
 from preflight.walk.loading import METHOD
 from preflight.walk.outcomes import Exit, Raised, Spot
@@ -38,6 +39,8 @@ _DUMMY = "dummy_run"
 _STEPS, _LOADING_STEPS = 30_000, 6_000
 #: so many times it is begun again past what is not told
 _TRIES = 16
+#: where the None comes from that a ``forward`` without a ``return`` gives
+NOTHING = "a forward that returns nothing"
 #: what a name brings that is bound nowhere
 _OF_NAMES = ("NameError", "UnboundLocalError")
 
@@ -77,7 +80,8 @@ class Running:
         forward = attributes.find(machine, module, "forward")
         if not isinstance(forward, (Bound, Function, Builtin)):
             return machine.unknown(f"the result of a {module.cls.name}")
-        return machine.call(forward, arguments, keywords)
+        given = machine.call(forward, arguments, keywords)
+        return Const(None, NOTHING) if isinstance(given, Const) and raw_of(given) is None else given
 
     def below(self, module: Instance, *, alike: bool = False) -> dict[str, Instance]:
         """The modules of a module by their dotted names, itself among them; of each kind one, or all that are
@@ -245,6 +249,9 @@ def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> 
         return False
     if name in _OF_NAMES:
         return name == "UnboundLocalError" or (exit.unbound is not None and machine.modules.world.lacks(*exit.unbound))
+    about = [value for _name, value in exit.values] + ([exit.missing[0]] if exit.missing is not None else [])
+    if any(isinstance(value, Const) and value.origin == NOTHING for value in about):
+        return True
     if exit.missing is None:
         return False
     owner, attribute = exit.missing

@@ -68,7 +68,8 @@ def iterate(machine: Machine, value: Value) -> Iterator[Value]:
             for item in value.value:
                 yield number(machine, item) if rounds else Const(item)
             return
-        machine.fail("TypeError", f"'{type(value.value).__name__}' object is not iterable")
+        values = (("what is unpacked", value),) if value.value is None else ()
+        machine.fail("TypeError", f"'{type(value.value).__name__}' object is not iterable", values=values)
     if isinstance(value, Instance):
         yield from _iterate_instance(machine, value)
         return

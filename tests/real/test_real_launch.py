@@ -331,3 +331,27 @@ def test_engine_configs_come_out_as_a_real_vllm_said(file: str) -> None:
         assert said.verdict == ("raises" if case["verdict"] == "raises" else "clear"), number
         if said.errors:
             assert any(decisive(case) in error for error in said.errors), number
+
+
+FLAT: dict[str, Any] = {
+    "architectures": ["Qwen2_5_VLForConditionalGeneration"],
+    "model_type": "qwen2_5_vl",
+    "hidden_size": 512,
+    "intermediate_size": 1024,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "num_hidden_layers": 4,
+    "vocab_size": 152064,
+    "max_position_embeddings": 128000,
+    "rope_theta": 1000000.0,
+    "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]},
+    "torch_dtype": "bfloat16",
+    "vision_config": {"depth": 4, "hidden_size": 320, "num_heads": 4, "out_hidden_size": 512, "intermediate_size": 640},
+}
+
+
+@pytest.mark.parametrize("version", ["0.16.0", "0.33.0"])
+def test_a_config_that_keeps_the_text_model_flat_is_read_as_it_is(version: str, tmp_path: Path, capsys: Any) -> None:
+    words = words_of(tmp_path, FLAT, "--max-model-len", "64000")
+    report = check(capsys, tmp_path, "--vllm", version, *words)
+    assert (report["verdict"], errors(report)) == ("clear", [])
