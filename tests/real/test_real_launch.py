@@ -350,8 +350,7 @@ FLAT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("version", ["0.16.0", "0.33.0"])
-def test_a_config_that_keeps_the_text_model_flat_is_read_as_it_is(version: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_config_that_keeps_the_text_model_flat_is_read_as_it_is(tmp_path: Path, capsys: Any) -> None:
     words = words_of(tmp_path, FLAT, "--max-model-len", "64000")
-    report = check(capsys, tmp_path, "--vllm", version, *words)
+    report = check(capsys, tmp_path, "--vllm", "0.33.0", *words)
     assert (report["verdict"], errors(report)) == ("clear", [])

@@ -127,7 +127,7 @@ class Attributes:
         """Where the tree sets the attribute of this name on something that is not the object of the method around it,
         or gives the name as a text to something that sets attributes."""
         for module, text, use in self._uses_of(name):
-            if use.stores and use.receiver not in ("self", "cls"):
+            if use.stores and use.receiver != "self":  # what a function is given as `cls` may be any class
                 yield ForeignStore(module.path or module.name, text.count(b"\n", 0, use.start) + 1, use.receiver)
 
     def read_elsewhere(self, name: str) -> bool:
