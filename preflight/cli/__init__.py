@@ -61,12 +61,13 @@ def _open_streams() -> None:
 
 def _run(words: list[str]) -> int:
     from preflight.errors import PreflightError
+    from preflight.room import with_room
 
     try:
         from preflight.cli.parser import parse
 
         arguments = parse(words)
-        return arguments.run(arguments)
+        return with_room(lambda: arguments.run(arguments))
     except BrokenPipeError:
         return EXIT_CLEAR
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from preflight.collector import uncollected
+from preflight.room import with_room
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ def run_deep(work: Callable[[], T]) -> T:
     def run() -> None:
         with uncollected():
             try:
-                results.append(work())
+                results.append(with_room(work))
             except BaseException as error:
                 errors.append(error)
 
