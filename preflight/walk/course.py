@@ -75,20 +75,19 @@ class Course:
                 return None  # what the fault before it would have bound
             if exit.unbound is None or not machine.modules.world.lacks(*exit.unbound):
                 return self.result.stop(self.name, "walk-name-missing", exit.message or "a name is missing", exit.place)
-        spot = (exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise")
-        if spot in machine.past:
-            return spot  # it comes from further out: that is walked again, too
+        if exit.spot in machine.past:
+            return exit.spot  # it comes from further out: that is walked again, too
         if function not in self.functions and not self._follows(exit) and not self._again(exit):
             self.result.found.append(found_in(machine, self.name, exit))
         self.functions |= {function, *exit.waiting}
         self.faults += 1
-        if self.faults >= (_MOST_GUARDED if self.guarded else _MOST) or not _is_passable(exit):
+        if self.faults >= (_MOST_GUARDED if self.guarded else _MOST) or not exit.is_passable:
             return None
         if self.guarded and self.faults == 1:
             # behind a fault much is not known, and a walk of what is not known is long
             machine.allow(2 * (machine.steps - self.began) + _PAST_FAULT)
-        machine.past.add(spot)
-        return spot
+        machine.past.add(exit.spot)
+        return exit.spot
 
     def _follows(self, exit: Exit) -> bool:
         """Whether an exception comes of a fault that was told."""
@@ -154,11 +153,6 @@ def _of_none(exit: Exit) -> bool:
     """Whether an attribute of None is missing: behind a fault that was walked past, it most often comes of it."""
     owner = exit.missing[0] if exit.missing is not None else None
     return isinstance(owner, Const) and owner.value is None
-
-
-def _is_passable(exit: Exit) -> bool:
-    """Whether there is a way past it: it is a raise, an assertion, or a missing attribute."""
-    return exit.missing is not None or not exit.way or isinstance(exit.way[-1][1], (ast.Raise, ast.Assert))
 
 
 def decisive(raised: Raised) -> Exit | None:

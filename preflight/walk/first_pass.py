@@ -20,7 +20,7 @@ from preflight.walk.calls import Spread, defined
 from preflight.walk.derived import raw_of
 from preflight.walk.entries import ENTRY, PATH
 from preflight.walk.loading import METHOD
-from preflight.walk.outcomes import Exit, Raised, Spot
+from preflight.walk.outcomes import Exit, Raised
 from preflight.walk.truth import Truth
 from preflight.walk.values import NONE, Bound, Builtin, Class, Const, Function, Instance, Place, Unknown, Value
 
@@ -202,10 +202,10 @@ def _of_entry(machine: Machine, entry: str, arguments: list[Value], model: Insta
             others = [exit for exit in exits if not _is_certain(machine, exit, model, asked)]
             if not others:
                 return _placed(machine, exits[-1], model) if exits else None
-            spots = {_spot(exit) for exit in others}
-            if None in spots or spots <= machine.past:
+            spots = {exit.spot for exit in others}
+            if not all(exit.is_passable for exit in others) or spots <= machine.past:
                 return None
-            machine.past |= {spot for spot in spots if spot is not None}
+            machine.past |= spots
         return None
     finally:
         machine.past = past
@@ -226,13 +226,6 @@ def _forward_of(machine: Machine, model: Instance) -> Place | None:
     found = attributes.find(machine, model, "forward")
     function = found.function if isinstance(found, Bound) else found
     return defined(function) if isinstance(function, Function) else None
-
-
-def _spot(exit: Exit) -> Spot | None:
-    """Where to go on past an exception; None where there is no way past it."""
-    if exit.missing is None and exit.way and not isinstance(exit.way[-1][1], (ast.Raise, ast.Assert)):
-        return None
-    return exit.place.path, exit.place.line, exit.missing[1] if exit.missing is not None else "raise"
 
 
 def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> bool:

@@ -224,8 +224,7 @@ class Machine:
         cls = self.natives.exception(name)
         error = self.instance(cls)
         error.content["args"] = self.tuple([Const(message)])
-        exit = self.exit(error, message, values=values, missing=missing, unbound=unbound)
-        raise Raised((exit if callee is None else replace(exit, callee=callee),))
+        raise Raised((self.exit(error, message, values=values, missing=missing, unbound=unbound, callee=callee),))
 
     def exit(
         self,
@@ -235,6 +234,7 @@ class Machine:
         values: tuple[tuple[str, Value], ...] = (),
         missing: tuple[Value, str] | None = None,
         unbound: tuple[str, str] | None = None,
+        callee: Place | None = None,
     ) -> Exit:
         """An exception on its way out from here."""
         cls = error.cls if isinstance(error, (Instance, Unknown)) else None
@@ -266,6 +266,7 @@ class Machine:
             unbound,
             self._waiting(),
             weighed,
+            callee,
         )
 
     def _waiting(self) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,7 @@ around it could catch it, and counted otherwise.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from preflight.walk.state import Delta, Pending, copied
 from preflight.walk.values import Class, Place, Value
 
 if TYPE_CHECKING:
-    import ast
-
     from preflight.walk.machine import Machine
 
 _QUOTED = re.compile(r"['\"`](\w+)['\"`]")
@@ -67,6 +66,16 @@ class Exit:
     def trail(self) -> tuple[Step, ...]:
         """The calls on the way here, as a report has them; of most exceptions nobody asks."""
         return tuple(Step(path, line_of(node), name) for path, node, name in self.way)
+
+    @property
+    def spot(self) -> Spot:
+        """Where it comes from, as it is walked past."""
+        return self.place.path, self.place.line, self.missing[1] if self.missing is not None else "raise"
+
+    @property
+    def is_passable(self) -> bool:
+        """Whether there is a way past it: it is a raise, an assertion, or a missing attribute."""
+        return self.missing is not None or not self.way or isinstance(self.way[-1][1], (ast.Raise, ast.Assert))
 
     @property
     def named(self) -> frozenset[str]:
