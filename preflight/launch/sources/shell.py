@@ -13,14 +13,16 @@ from preflight.launch.sources.shell_blocks import (
     CLOSING,
     OPENING,
     Block,
+    behind_brackets,
     behind_head,
     behind_name,
     behind_pipeline,
+    behind_simple,
     block_in,
     defines_function,
     stop_of,
 )
-from preflight.launch.sources.shell_tests import TESTS, Tests, end_of_test
+from preflight.launch.sources.shell_tests import TESTS, Tests
 from preflight.launch.sources.shell_tokens import REDIRECTIONS, Piece, Scanner, ShellSyntaxError, Token
 from preflight.launch.sources.shell_variables import Variables
 from preflight.launch.unresolved import is_open
@@ -212,7 +214,7 @@ class _Reader:
         return self._once or (self._blocks[-1].under if self._blocks else None)
 
     def _test(self, tokens: list[Token], at: int) -> int:
-        end = end_of_test(tokens, at)
+        end = behind_simple(tokens, at)
         self._variables.condition = self._condition()
         answer = self._tests.command(tokens[at:end]) if self._is_decidable() and self._once is None else None
         if tokens[at].plain == "[[":
@@ -229,14 +231,10 @@ class _Reader:
 
     def _arithmetic(self, tokens: list[Token], at: int) -> int:
         """Behind ``(( ... ))``, whose variables may be set in it."""
-        depth = 0
-        while at < len(tokens):
-            depth += {"(": 1, ")": -1}.get(tokens[at].operator, 0)
-            self._sets_somehow(tokens[at].plain or "")
-            at += 1
-            if not depth:
-                break
-        return self._done((at, None))
+        end = behind_brackets(tokens, at)
+        for token in tokens[at:end]:
+            self._sets_somehow(token.plain or "")
+        return self._done((end, None))
 
     def _function(self, tokens: list[Token], at: int) -> int:
         """The head of a function: its body is read as if it was called here, and what it sets may be set later."""

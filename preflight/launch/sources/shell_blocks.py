@@ -73,7 +73,7 @@ def stop_of(tokens: Sequence[Token], at: int, stops: Collection[str]) -> int:
         elif word in BETWEEN or word == "!":
             at += 1
         else:
-            at = _behind_simple(tokens, at)
+            at = behind_simple(tokens, at)
     return at
 
 
@@ -103,8 +103,8 @@ def _behind_command(tokens: Sequence[Token], at: int) -> int:
     if word == "{":
         return stop_of(tokens, at + 1, ("}",)) + 1
     if tokens[at].operator == "(":
-        return _behind_brackets(tokens, at)
-    return _behind_simple(tokens, at)
+        return behind_brackets(tokens, at)
+    return behind_simple(tokens, at)
 
 
 def defines_function(tokens: Sequence[Token], at: int) -> bool:
@@ -128,15 +128,16 @@ def behind_name(tokens: Sequence[Token], at: int) -> int:
     return at
 
 
-def _behind_simple(tokens: Sequence[Token], at: int) -> int:
-    double = tokens[at].plain == "[["
+def behind_simple(tokens: Sequence[Token], at: int) -> int:
+    """The place behind the simple command, or the ``[[ ... ]]``, that begins here."""
+    double = at < len(tokens) and tokens[at].plain == "[["
     while at < len(tokens):
         token = tokens[at]
         if double:
             if token.plain == "]]":
                 return at + 1
         elif token.operator == "(" and at and _is_array(tokens[at - 1]):
-            at = _behind_brackets(tokens, at)
+            at = behind_brackets(tokens, at)
             continue
         elif token.operator and token.operator not in REDIRECTIONS:
             return at
@@ -149,7 +150,8 @@ def _is_array(token: Token) -> bool:
     return last is not None and last.kind == "text" and not last.quoted and last.text.endswith("=")
 
 
-def _behind_brackets(tokens: Sequence[Token], at: int) -> int:
+def behind_brackets(tokens: Sequence[Token], at: int) -> int:
+    """The place behind the bracket that closes the one which opens here."""
     depth = 0
     while at < len(tokens):
         depth += {"(": 1, ")": -1}.get(tokens[at].operator, 0)

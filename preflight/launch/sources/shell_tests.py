@@ -9,7 +9,8 @@ import operator
 import re
 from collections.abc import Sequence
 
-from preflight.launch.sources.shell_tokens import REDIRECTIONS, Token
+from preflight.launch.sources.shell_blocks import behind_simple
+from preflight.launch.sources.shell_tokens import Token
 from preflight.launch.sources.shell_variables import Variables
 from preflight.launch.unresolved import is_open
 
@@ -49,7 +50,7 @@ class Tests:
             while at < len(tokens) and tokens[at].plain == "!":
                 negated = not negated
                 at += 1
-            end = end_of_test(tokens, at)
+            end = behind_simple(tokens, at)
             answer = self.command(tokens[at:end])
             answer = not answer if negated and answer is not None else answer
             result = _joined(joined, result, answer)
@@ -217,18 +218,6 @@ class _Double:
 
 class _Odd(Exception):
     """Something that is not read."""
-
-
-def end_of_test(tokens: Sequence[Token], at: int) -> int:
-    """The place behind the simple command, or the ``[[ ... ]]``, that begins here."""
-    double = at < len(tokens) and tokens[at].plain == "[["
-    while at < len(tokens):
-        if double and tokens[at].plain == "]]":
-            return at + 1
-        if not double and tokens[at].operator and tokens[at].operator not in REDIRECTIONS:
-            return at
-        at += 1
-    return at
 
 
 def _joined(sign: str, left: bool | None, right: bool | None) -> bool | None:
