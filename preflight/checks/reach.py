@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ def _dependents(program: Program, modules: dict[str, Module]) -> Iterator[Module
         for other in program.texts.modules_with(word):
             if other.name in seen or other.hole is not None:
                 continue
-            imported = [item for item in other.facts.imports if _reads(other, item, module.name)]
+            imported = [item for item in other.facts.imports if _reads(other, item, (module.name,))]
             if not imported:
                 continue
             seen.add(other.name)
@@ -74,7 +74,7 @@ def imports_from(module: Module, target: Module) -> bool:
     from it, or if it is a package from what is inside of it."""
     inside = f"{target.name}."
     return any(
-        _reads(module, item, target.name)
+        _reads(module, item, (target.name,))
         or (target.spec.is_package and (module.absolute(item) or "").startswith(inside))
         for item in module.facts.imports
     )
@@ -82,17 +82,13 @@ def imports_from(module: Module, target: Module) -> bool:
 
 def imports_one_of(module: Module, names: frozenset[str]) -> bool:
     """Whether an import statement of a module, wherever it stands, reads from one of these modules."""
-    for item in module.facts.imports:
-        found = module.absolute(item)
-        if found is not None and (found in names or f"{found}.{item.name}" in names):
-            return True
-    return False
+    return any(_reads(module, item, names) for item in module.facts.imports)
 
 
-def _reads(module: Module, item: Import, target: str) -> bool:
-    """Whether an import statement reads from the module ``target``."""
+def _reads(module: Module, item: Import, names: Container[str]) -> bool:
+    """Whether an import statement reads from one of these modules."""
     found = module.absolute(item)
-    return found is not None and (found == target or (item.name is not None and f"{found}.{item.name}" == target))
+    return found is not None and (found in names or (item.name is not None and f"{found}.{item.name}" in names))
 
 
 def classes_of(program: Program, module: Module) -> Iterator[Class]:
