@@ -11,6 +11,7 @@ from preflight.checks.replacing import replacing_in
 from preflight.walk.first_pass import Asked
 
 if TYPE_CHECKING:
+    from preflight.checks.inference.attributes import Attributes
     from preflight.program import Program
     from preflight.tree import Tree
 
@@ -50,14 +51,19 @@ def _concerns(program: Program, files: frozenset[str], modules: frozenset[str]) 
 
 def _lacks(program: Program, module: str, qualname: str, name: str) -> bool:
     """Whether neither the class nor any other code of the tree gives an object of it the attribute."""
-    from preflight.checks.inference.attributes import Attributes
-    from preflight.checks.inference.code import Code
-    from preflight.checks.inference.inference import Inference
     from preflight.program import Class
-    from preflight.syntax.source import SourceStore
 
     cls = program.find_class(module, qualname)
     if not isinstance(cls, Class):
         return False
-    attributes = Attributes(Inference(program, Code(program, SourceStore(program.tree))))
+    attributes = program.derived(_attributes)
     return attributes.has(cls, name) is False and attributes.foreign(name) is None
+
+
+def _attributes(program: Program) -> Attributes:
+    from preflight.checks.inference.attributes import Attributes
+    from preflight.checks.inference.code import Code
+    from preflight.checks.inference.inference import Inference
+    from preflight.syntax.source import SourceStore
+
+    return Attributes(Inference(program, Code(program, SourceStore(program.tree))))
