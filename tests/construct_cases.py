@@ -25,6 +25,7 @@ from preflight.program import Program
 from preflight.tree import Tree
 from preflight.walk.following import Followed, follow
 from preflight.walk.result import WHOLE, Scope
+from tests.slices import named_slice
 from tests.walk_cases import CASES, MACHINE, tree_of
 
 FLAGS = ("--skip-tokenizer-init", "--dtype", "bfloat16", "--enforce-eager")
@@ -105,8 +106,7 @@ def main() -> None:
     for argument in sys.argv[1:]:
         if argument == "-v":
             continue
-        file, _, bounds = argument.partition(":")
-        chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+        file, chosen = named_slice(argument)
         cases = json.loads((CASES / file).read_text())
         tree, program = tree_of(cases["vllm"])
         counts: Counter[str] = Counter()

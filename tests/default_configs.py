@@ -22,6 +22,7 @@ from preflight.program import Program
 from preflight.tree import Tree
 from tests.construct_cases import build, told
 from tests.renamed_reads import configs_of
+from tests.slices import named_slice
 from tests.walk_cases import tree_of
 
 #: where transformers has the tables of its automatic classes: model type -> class or classes
@@ -63,8 +64,7 @@ def main() -> None:
     parser.add_argument("--only", help="this architecture")
     parser.add_argument("--write", type=Path, help="leave the configs below this folder, and walk nothing")
     options = parser.parse_args()
-    version, _, bounds = options.release.partition(":")
-    chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+    version, chosen = named_slice(options.release)
     tree, program = tree_of(version)
     counts: Counter[str] = Counter()
     for architecture, config in list(default_configs(version, tree, program).items())[chosen]:

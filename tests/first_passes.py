@@ -14,14 +14,14 @@ from preflight.walk.first_pass import STAGE
 from preflight.walk.result import Scope
 from tests.construct_cases import build, told
 from tests.default_configs import default_configs
+from tests.slices import named_slice
 from tests.walk_cases import tree_of
 
 
 def main() -> None:
     """Run the architectures of the releases."""
     for word in sys.argv[1:]:
-        version, _, bounds = word.partition(":")
-        chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+        version, chosen = named_slice(word)
         tree, program = tree_of(version)
         files = frozenset(path for path in tree.files() if path.endswith(".py"))
         asked = asked_about(files, lambda program=program: program)

@@ -40,6 +40,7 @@ from preflight.walk.stages import walk_launch
 from preflight.walk.values import Value
 from preflight.walk.world import ProgramWorld
 from tests.construct_mutants import at, is_error, mutated, prepared_for, walked
+from tests.slices import named_slice
 from tests.walk_cases import CASES, tree_of
 
 #: where the model files of releases are
@@ -304,8 +305,7 @@ def main() -> None:
     parser.add_argument("--places", type=int, default=sys.maxsize, help="end after so many renames")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    version, _, bounds = options.release.partition(":")
-    chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+    version, chosen = named_slice(options.release)
     counts: Counter[str] = Counter()
     for said in outcomes(version, chosen, options.s, options.n, options.u, options.only, options.seed):
         if isinstance(said, str):

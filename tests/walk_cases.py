@@ -31,6 +31,7 @@ from preflight.syntax.source import SourceStore
 from preflight.tree import Tree, TreeRequest, open_tree
 from preflight.walk.following import follow
 from preflight.walk.result import Scope
+from tests.slices import named_slice
 
 CASES = Path(__file__).parent / "fixtures" / "cases"
 #: the machine that the cases were made on
@@ -133,8 +134,7 @@ def outcomes(file: str, chosen: slice = slice(None)) -> Iterator[tuple[int, dict
 def main() -> None:
     """Run files of cases; every third number of a slice may follow a name: ``FILE:0:90:3``."""
     for argument in sys.argv[1:]:
-        file, _, bounds = argument.partition(":")
-        chosen = slice(*(int(part) if part else None for part in bounds.split(":"))) if bounds else slice(None)
+        file, chosen = named_slice(argument)
         counts: dict[tuple[str, str], int] = {}
         for number, case, said in outcomes(file, chosen):
             wanted = "raises" if case["verdict"] == "raises" else "clear"
