@@ -99,6 +99,12 @@ def compiled(cls):
     cls.__call__ = __call__
     return cls
 """
+PROCESS = """
+
+def process_weights_after_loading(model, model_config, target_device):
+    for module in model.modules():
+        print(module)
+"""
 GPU_RUNNER = """
 import torch
 
@@ -113,7 +119,7 @@ class GPUModelRunner:
 """
 
 
-def found(
+def checked(
     folder: Path,
     capsys: Any,
     *pairs: tuple[str, str],
@@ -121,8 +127,9 @@ def found(
     more: str = "",
     runner: str = GPU_RUNNER,
     target: str = "",
-) -> list[tuple[str, str, str, int]]:
-    """What is found of a launch where the file of the model has each first text replaced by the second; ``release``:
+    process: str = "",
+) -> dict[str, Any]:
+    """The report of a launch where the file of the model has each first text replaced by the second; ``release``:
     what the released file has; ``more``: statements that set up the config; ``target``: the target's file, where only
     the drafter is of the patched one."""
     text = TOY
@@ -149,10 +156,17 @@ def found(
         UTILS: TREE[UTILS].replace(
             "DraftForCausalLM, ", "").replace("DraftForCausalLM if model_config.draft else ", ""),
     }  # fmt: skip
+    released[UTILS] += process
     if target:
         released |= {UTILS: TWO_MODELS, TARGETS: target}
     _code, report = check_launch(folder, capsys, patch={MODEL: text}, release={**released, MODEL: release or TOY})
     assert "walk-fault" not in [one["id"] for one in report["undecided"]]
+    return report
+
+
+def found(folder: Path, capsys: Any, *pairs: tuple[str, str], **options: str) -> list[tuple[str, str, str, int]]:
+    """What is found of it."""
+    report = checked(folder, capsys, *pairs, **options)
     return [(one["rule"], one["severity"], one["path"], one["line"]) for one in report["findings"]]
 
 
@@ -287,6 +301,28 @@ def test_what_the_engine_has_set_before_hides_nothing(tmp_path: Path, capsys: An
 def test_a_launch_that_runs_no_such_model_goes_on(more: str, tmp_path: Path, capsys: Any) -> None:
     pair = ("return self.proj(states), residual", "return self.proj(state), residual")
     assert [one for one in found(tmp_path, capsys, pair, more=more) if one[1] == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("pass", False),
+        ("made.lora_config = object()", True),
+        ("made.parallel_config = ToyConfig(worker_cls='own.Worker')", True),
+    ],
+)
+def test_a_patched_model_that_is_not_followed_is_said_to_be_open(
+    more: str, said: bool, tmp_path: Path, capsys: Any
+) -> None:
+    report = checked(tmp_path, capsys, ("import nn\n", "import nn  # patched\n"), more=more, process=PROCESS)
+    opened = [one for one in report["undecided"] if one["id"] == "first-run-open"]
+    assert len(opened) == said
+    assert not [one for one in report["findings"] if one["severity"] == "error"]
+
+
+def test_a_model_that_the_patch_has_no_part_in_is_asked_nothing(tmp_path: Path, capsys: Any) -> None:
+    report = checked(tmp_path, capsys, more="made.lora_config = object()", process=PROCESS)
+    assert "first-run-open" not in [one["id"] for one in report["undecided"]]
 
 
 def test_a_model_that_pools_makes_no_logits(tmp_path: Path, capsys: Any) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
-from preflight.walk.aside import exits_of
+from preflight.walk.aside import ends_of
 from preflight.walk.built import all_below, children_of, named_below
 from preflight.walk.calls import Spread, defined
 from preflight.walk.derived import raw_of
@@ -59,6 +59,15 @@ class Asked:
     replaced: Callable[[ast.AST], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What came of a part of it: the exception that ends ``stage``, or why it is ``open`` whether there is one."""
+
+    stage: str
+    exit: Exit | None = None
+    open: str | None = None
+
+
 class Running:
     """Modules that run, or are gone through, while a first pass is walked: each kind of layer once, and once for each
     way in which it is called."""
@@ -93,37 +102,50 @@ class Running:
 
 
 def of_target(
-    machine: Machine, config: Instance, loader: Value | None, model: Instance, asked: Asked
-) -> Iterator[tuple[str, Exit]]:
-    """The exception that ends the loading of the target's weights, or else its first run: the stage, and the exit."""
+    machine: Machine, config: Instance, loader: Value | None, model: Instance, asked: Asked, otherwise: str | None
+) -> Iterator[Passed]:
+    """What comes of the loading of the target's weights, and of its first run behind it. ``otherwise``: why a worker
+    does not run the model as it was built."""
     loading = frozenset(cls.module for cls in loader.cls.mro) if isinstance(loader, Instance) else frozenset()
     if not asked.concerns(_modules_of(model) | loading):
         return
+    if otherwise is not None:
+        yield Passed(STAGE, open=otherwise)
+        return
     given = Unknown("the input of a first pass")
-    calls: list[tuple[str, list[Value]]] = []
-    if isinstance(loader, Instance):
-        calls.append((METHOD, [config, loader, model, config.content.get("model_config", NONE)]))
     named = machine.strings(dict.fromkeys(_given_by_name(machine), given))
-    calls.append((_PROCESS, [config, model, given]))
-    calls += [(STAGE, [config, model, given, named]), (_LOGITS, [config, model, given])]
-    for entry, arguments in calls:
-        exit = _of_entry(machine, entry, arguments, model, asked)
-        if exit is not None:
-            yield (METHOD if entry in (METHOD, _PROCESS) else STAGE), exit
-            return
+    parts: list[tuple[str, str, list[Value]]] = []
+    if isinstance(loader, Instance):
+        parts.append((METHOD, METHOD, [config, loader, model, config.content.get("model_config", NONE)]))
+    parts += [
+        (METHOD, _PROCESS, [config, model, given]),
+        (STAGE, STAGE, [config, model, given, named]),
+        (STAGE, _LOGITS, [config, model, given]),
+    ]
+    for stage, entry, arguments in parts:
+        passed = _of_entry(machine, stage, entry, arguments, model, asked)
+        if passed is not None:
+            yield passed
+            if passed.exit is not None:
+                return
 
 
-def of_drafter(machine: Machine, config: Instance, runner: Instance, asked: Asked) -> Iterator[tuple[str, Exit]]:
-    """The exception that ends the first run of the drafter, where the runner has one that runs a model."""
+def of_drafter(machine: Machine, config: Instance, runner: Instance, asked: Asked) -> Iterator[Passed]:
+    """What comes of the first run of the drafter, where the runner has one that runs a model."""
     drafter = runner.content.get("drafter")
     model = drafter.content.get("model") if isinstance(drafter, Instance) else None
+    if drafter is None and isinstance(config.content.get("speculative_config"), Instance):
+        yield Passed(STAGE, open="the drafter of this model runner is not followed")
     if not isinstance(drafter, Instance) or not isinstance(model, Instance):
         return
-    if _runs(drafter.cls, _DUMMY) and _drafts(machine, runner) and asked.concerns(_modules_of(model)):
+    if _runs(drafter.cls, _DUMMY) and asked.concerns(_modules_of(model)):
+        if not _drafts(machine, runner):
+            yield Passed(STAGE, open="whether the model runner has its drafter run, too, is not known")
+            return
         given = Unknown("the input of a first pass")
-        exit = _of_entry(machine, _DRAFT, [config, model, given], model, asked)
-        if exit is not None:
-            yield STAGE, exit
+        passed = _of_entry(machine, STAGE, _DRAFT, [config, model, given], model, asked)
+        if passed is not None:
+            yield passed
 
 
 def _modules_of(model: Instance) -> frozenset[str]:
@@ -191,22 +213,26 @@ def _written(cls: Class, name: str) -> ast.FunctionDef | None:
     return None
 
 
-def _of_entry(machine: Machine, entry: str, arguments: list[Value], model: Instance, asked: Asked) -> Exit | None:
+def _of_entry(
+    machine: Machine, stage: str, entry: str, arguments: list[Value], model: Instance, asked: Asked
+) -> Passed | None:
     past = machine.past
     machine.past = set(past)
     try:
         for _ in range(_TRIES):
             machine.library.running = Running()
             machine.repeats.forget()
-            exits = exits_of(machine, entry, arguments, _LOADING_STEPS if entry == METHOD else _STEPS)
-            others = [exit for exit in exits if not _is_certain(machine, exit, model, asked)]
+            ends = ends_of(machine, entry, arguments, _LOADING_STEPS if entry == METHOD else _STEPS)
+            others = [exit for exit in ends.exits if not _is_certain(machine, exit, model, asked)]
             if not others:
-                return _placed(machine, exits[-1], model) if exits else None
+                if ends.exits:
+                    return Passed(stage, _placed(machine, ends.exits[-1], model))
+                return Passed(stage, open=ends.open) if ends.open is not None else None
             spots = {exit.spot for exit in others}
             if not all(exit.is_passable for exit in others) or spots <= machine.past:
-                return None
+                break
             machine.past |= spots
-        return None
+        return Passed(stage, open=f"it may end in an exception: {others[-1].message or 'one that is not known'}")
     finally:
         machine.past = past
         machine.library.running = None

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preflight.walk import attributes
-from preflight.walk.aside import exits_of
+from preflight.walk.aside import ends_of
 from preflight.walk.built import all_below, children_of, is_kind, modules_of
 from preflight.walk.classes import lookup
 from preflight.walk.outcomes import Exit
@@ -68,7 +68,7 @@ def _missing(
     another way out.
     """
     # what may be raised on the way, and is not known, ends the launch just so
-    exits = tuple(exit for exit in exits_of(machine, METHOD, arguments, _STEPS) if exit.cls is not None)
+    exits = tuple(exit for exit in ends_of(machine, METHOD, arguments, _STEPS).exits if exit.cls is not None)
     for exit in exits:
         module, name = exit.missing if exit.missing is not None else (None, "")
         if name in given or name not in wanting.get(id(module), _NO_NAMES):

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from preflight.walk.assumptions import Assumptions
-    from preflight.walk.first_pass import Asked
+    from preflight.walk.first_pass import Asked, Passed
     from preflight.walk.given import Given
     from preflight.walk.modules import World
-    from preflight.walk.outcomes import Exit
     from preflight.walk.state import Segment
 
 #: stages behind the finished config: a fault of the walk in one of them leaves what was found before it
@@ -159,23 +158,27 @@ class _Launch:
             self.result.found += [found_in(machine, LOADING, exit) for exit in exits[-1:]]
 
     def _run_once(self, config: Instance, asked: Asked) -> None:
-        """Load the weights of the target that was built, and run it. Adapters would be put around its layers before."""
-        result = self.result
-        if isinstance(result.model, Instance) and self._runs_plainly(config) and not self._told("construct", LOADING):
+        """Load the weights of the target that was built, and run it."""
+        model = self.result.model
+        if isinstance(model, Instance) and not self._told("construct", LOADING):
             self.machine.allow()
-            loader = self.stage("make_loader", [config])
-            model = result.model
-            self._found_beside(lambda: of_target(self.machine, config, loader, model, asked))
+            otherwise = self._run_otherwise(config)
+            loader = self.stage("make_loader", [config]) if otherwise is None else None
+            self._beside(lambda: of_target(self.machine, config, loader, model, asked, otherwise))
 
     def _run_drafter(self, config: Instance, runner: Instance, asked: Asked) -> None:
         """Run the drafter that was loaded, if there is one."""
-        if self._runs_plainly(config) and not self._told("load_models"):
-            self._found_beside(lambda: of_drafter(self.machine, config, runner, asked))
+        if self._run_otherwise(config) is None and not self._told("load_models"):
+            self._beside(lambda: of_drafter(self.machine, config, runner, asked))
 
-    def _found_beside(self, run: Callable[[], Iterable[tuple[str, Exit]]]) -> None:
-        """Keep what must be raised in pieces that are walked beside the stages; without them all else stands."""
+    def _beside(self, run: Callable[[], Iterable[Passed]]) -> None:
+        """Keep what comes of pieces that are walked beside the stages; without them all else stands."""
         try:
-            self.result.found += [found_in(self.machine, stage, exit) for stage, exit in run()]
+            for passed in run():
+                if passed.exit is not None:
+                    self.result.found.append(found_in(self.machine, passed.stage, passed.exit))
+                elif passed.open is not None:
+                    self.result.stop(passed.stage, "first-run-open", passed.open, None, decisive=False)
         except Exception as error:
             reason = f"the walk itself failed ({type(error).__name__}: {error})"
             self.result.stop(FIRST_PASS, "walk-fault", reason, None, decisive=False)
@@ -184,10 +187,14 @@ class _Launch:
         """Whether something was said of one of these stages."""
         return any(one.stage in stages for one in (*self.result.found, *self.result.stopped))
 
-    def _runs_plainly(self, config: Instance) -> bool:
-        """Whether a worker runs the models as they were built."""
+    def _run_otherwise(self, config: Instance) -> str | None:
+        """Why a worker does not run the models as they were built, or may not; None if it does."""
+        worker = self._other_worker(config)
+        if worker is not None:
+            return f"the launch takes the worker {worker}, which is not walked"
         lora = config.content.get("lora_config")
-        return isinstance(lora, Const) and lora.value is None and self._other_worker(config) is None
+        plain = isinstance(lora, Const) and lora.value is None
+        return None if plain else "adapters may be put around the layers of the model before"
 
     def _know_model(self, config: Instance) -> None:
         """A config of the model that is not known (of a class of its own code, say) leaves open what is made of it."""
