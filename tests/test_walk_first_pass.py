@@ -214,6 +214,25 @@ def test_what_stands_in_a_sequence_is_run(tmp_path: Path, capsys: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pair", "named"),
+    [
+        (("self.norm(states, residual)", "self.norm(states)"), f"{OTHER}:"),
+        (("inputs_embeds=None, **kwargs):\n        return", "embeds=None):\n        inputs_embeds, kwargs = None, {}\n"
+          "        return"), "the parameters that the engine passes"),
+        (("        return self.proj(states), residual", "        self.proj(states)"), "return from Block.forward"),
+        (("        return self.model(input_ids,", "        self.model(input_ids,"), "return from ToyForCausalLM.forward"),
+        (("self.proj(states), residual", "self.project(states), residual"), "define `project`"),
+        (("self.proj(states), residual", "self.proj(state), residual"), "write the name that is meant"),
+    ],
+)  # fmt: skip
+def test_each_has_a_way_out(pair: tuple[str, str], named: str, tmp_path: Path, capsys: Any) -> None:
+    report = checked(tmp_path, capsys, pair)
+    helps = [one["help"] for one in report["findings"] if one["severity"] == "error"]
+    assert helps
+    assert all(help is not None and named in help for help in helps), helps
+
+
 def test_it_is_told_once(tmp_path: Path, capsys: Any) -> None:
     pair = ("return self.proj(states), residual", "return self.proj(state), residual")
     assert found(tmp_path, capsys, pair) == [("PF601", "error", MODEL, line_of(pair))]

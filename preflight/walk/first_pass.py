@@ -39,8 +39,8 @@ _DUMMY = "dummy_run"
 _STEPS, _LOADING_STEPS = 30_000, 6_000
 #: so many times it is begun again past what is not told
 _TRIES = 16
-#: where the None comes from that a ``forward`` without a ``return`` gives
-NOTHING = "a forward that returns nothing"
+#: how the origin of the None ends that a ``forward`` without a ``return`` gives
+_NOTHING = ", which returns nothing"
 #: what a name brings that is bound nowhere
 _OF_NAMES = ("NameError", "UnboundLocalError")
 
@@ -90,7 +90,9 @@ class Running:
         if not isinstance(forward, (Bound, Function, Builtin)):
             return machine.unknown(f"the result of a {module.cls.name}")
         given = machine.call(forward, arguments, keywords)
-        return Const(None, NOTHING) if isinstance(given, Const) and raw_of(given) is None else given
+        if isinstance(given, Const) and raw_of(given) is None:
+            return _nothing_of(module)
+        return given
 
     def below(self, module: Instance, *, alike: bool = False) -> dict[str, Instance]:
         """The modules of a module by their dotted names, itself among them; of each kind one, or all that are
@@ -243,8 +245,10 @@ def _placed(machine: Machine, exit: Exit, model: Instance) -> Exit:
     does."""
     if exit.place.path != PATH:
         return exit
-    called = exit.callee or _forward_of(machine, model)
-    return replace(exit, place=called) if called is not None else exit
+    if exit.callee is not None:
+        return replace(exit, place=exit.callee)
+    called = _forward_of(machine, model)
+    return replace(exit, place=called or exit.place, values=(("what it gives", _nothing_of(model)),))
 
 
 def _forward_of(machine: Machine, model: Instance) -> Place | None:
@@ -268,8 +272,7 @@ def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> 
         return False
     if name in _OF_NAMES:
         return name == "UnboundLocalError" or (exit.unbound is not None and machine.modules.world.lacks(*exit.unbound))
-    about = [value for _name, value in exit.values] + ([exit.missing[0]] if exit.missing is not None else [])
-    if any(isinstance(value, Const) and value.origin == NOTHING for value in about):
+    if nothing_given(exit) is not None:
         return True
     if exit.missing is None:
         return False
@@ -277,6 +280,19 @@ def _is_certain(machine: Machine, exit: Exit, model: Instance, asked: Asked) -> 
     return (
         isinstance(owner, Instance) and not owner.loose and asked.lacks(owner.cls.module, owner.cls.qualname, attribute)
     )
+
+
+def _nothing_of(module: Instance) -> Const:
+    return Const(None, f"{module.cls.name}.forward{_NOTHING}")
+
+
+def nothing_given(exit: Exit) -> str | None:
+    """The ``forward`` that an exception comes of because it returns nothing."""
+    about = [value for _name, value in exit.values] + ([exit.missing[0]] if exit.missing is not None else [])
+    for value in about:
+        if isinstance(value, Const) and value.origin is not None and value.origin.endswith(_NOTHING):
+            return value.origin.removesuffix(_NOTHING)
+    return None
 
 
 def _made_of(module: Instance) -> Hashable:

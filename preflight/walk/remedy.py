@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from preflight.walk.built import is_kind
+from preflight.walk.first_pass import nothing_given
 from preflight.walk.loading import METHOD
 from preflight.walk.nearby import nearest_of_class
 from preflight.walk.origins import assumed_in, parts
@@ -38,6 +39,8 @@ def way_out(found: Found, target: Described | None) -> str | None:
                 _instead(exit),
                 _to_define(exit, found.others),
                 _unbound(exit),
+                _called(exit),
+                _returns_nothing(exit),
                 _package(exit),
                 _trust(exit),
                 _resting(exit, found.assumed),
@@ -93,6 +96,22 @@ def _to_define(exit: Exit, others: tuple[str, ...]) -> str | None:
         which = f"{others[0]}, which has it" if len(others) == 1 else "a class that has it"
         return f"define `{name}` in {cls.name}, or derive {cls.name} from {which}"
     return f"set `self.{name}` in `{cls.name}.__init__`, or define `{name}` in the class"
+
+
+def _called(exit: Exit) -> str | None:
+    """For a call that does not fit the function: where that stands."""
+    callee = exit.callee
+    if callee is None:
+        return None
+    if (callee.path, callee.line) == (exit.place.path, exit.place.line):
+        return "give it the parameters that the engine passes"
+    return f"pass what it takes, or let it take that: it is defined in {callee.path}:{callee.line}"
+
+
+def _returns_nothing(exit: Exit) -> str | None:
+    """For a module whose outcome is used, and that has none."""
+    forward = nothing_given(exit)
+    return f"return from {forward} what is asked of it here" if forward is not None else None
 
 
 def nearest(name: str, owner: Instance) -> list[str]:
